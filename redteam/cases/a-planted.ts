@@ -36,7 +36,7 @@ async function giveAll(root: string, paths: readonly string[]): Promise<void> {
   }
 }
 
-/** What attacks leave in the mount. */
+/** Entries that attacks leave in the mount. */
 const made = ".git old sub bare .husky .vscode .idea .cursor .claude .github .devcontainer.json .envrc .npmrc".split(
   " ",
 );

@@ -101,13 +101,11 @@ export async function openContainers(
     }),
   );
   const folders = new WorkFolders({ groups: paths.groups, checkout }, store.groups);
+  const shared = { engine, images, base, config, groups, instance, logger };
   const reviewLayers = new MountLayers({
-    engine,
-    images,
-    base,
-    config,
-    instance,
+    ...shared,
     folder: paths.reviews,
+    homeFolder: environment.userHome,
     pool: () => pool,
   });
   const parts = { engine, images, egress, instructions, skills, folders, reviewLayers };

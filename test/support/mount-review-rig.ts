@@ -11,6 +11,8 @@ import type { BeforeChange } from "../../src/sandbox/review/opened-folder.ts";
 import type { ReviewLayer } from "../../src/sandbox/review/review-layer.ts";
 import type { MountGrant } from "../../src/sandbox/mounts/rules.ts";
 import { identifyFolder } from "../../src/sandbox/mounts/identity.ts";
+import { pino } from "pino";
+
 import { reviewVolume } from "../../src/sandbox/launch/spec.ts";
 import type { HotContainerView } from "../../src/domain/turns/session.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -29,17 +31,22 @@ export class ReviewRig implements AsyncDisposable {
   /** Called before each change that a decision makes. */
   beforeChange: BeforeChange = () => undefined;
   isBusy = false;
+  /** The group's configuration has the mount. */
+  isMounted = true;
 
-  private constructor(sandbox: Sandbox, name: string) {
+  readonly #instance: string;
+
+  private constructor(sandbox: Sandbox, name: string, instance: string) {
     this.sandbox = sandbox;
+    this.#instance = instance;
     this.real = join(sandbox.folder, `${name}/real`);
     this.home = join(sandbox.folder, `${name}/reviews`);
     this.layers = this.#open();
   }
 
-  /** `name`: of this rig in the sandbox's folder. */
-  static async open(sandbox: Sandbox, name: string): Promise<ReviewRig> {
-    const rig = new ReviewRig(sandbox, name);
+  /** `name`: of this rig in the sandbox's folder. `instance`: of the home; that of all sandboxes by default. */
+  static async open(sandbox: Sandbox, name: string, instance = sandbox.wish.instance): Promise<ReviewRig> {
+    const rig = new ReviewRig(sandbox, name, instance);
     await mkdir(rig.real, { recursive: true });
     return rig;
   }
@@ -134,13 +141,18 @@ export class ReviewRig implements AsyncDisposable {
     const { engine, wish } = this.sandbox;
     return new MountLayers({
       engine,
-      instance: wish.instance,
+      instance: this.#instance,
       images: { imageOf: async () => wish.image },
       base: async () => wish.image,
       config: { sandbox: wish.sandbox },
       folder: this.home,
       pool: () => ({ list: () => (this.isBusy ? [busy] : []), stop: async () => true }),
       beforeChange: (change) => this.beforeChange(change),
+      groups: {
+        byName: () => ({ mounts: this.isMounted ? [{ source: this.real, target: "work", access: "review" }] : [] }),
+      },
+      homeFolder: "/nowhere",
+      logger: pino({ level: "silent" }),
     });
   }
 }

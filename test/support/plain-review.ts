@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { cp, mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 import { AppError } from "../../src/lib/app-error.ts";
@@ -25,8 +25,8 @@ export class PlainReview implements ReviewLayer {
   readonly seen: string;
   /** A turn is at work in it. */
   isBusy = false;
-  /** Files whose real side has changed since the agent changed its own. */
-  readonly conflicts = new Set<string>();
+  /** Real sides of changes when they were first seen. */
+  readonly #bases = new Map<string, string | undefined>();
   /** Called before each file that is changed. */
   beforeFile: (path: string) => void = () => {};
 
@@ -42,10 +42,20 @@ export class PlainReview implements ReviewLayer {
     await mkdir(this.seen, { recursive: true });
   }
 
+  /** Changes files of the real folder, which the agent sees where it has not changed its own. */
+  async edit(files: Readonly<Record<string, string | undefined>>): Promise<void> {
+    const changed = new Set((await this.diff()).changes.map(({ path }) => path));
+    await writeFiles(this.source, files);
+    const others = Object.entries(files).filter(([path]) => !changed.has(path));
+    await writeFiles(this.seen, Object.fromEntries(others));
+  }
+
   async diff(): Promise<ReviewDiff> {
     const [before, after] = [await filesIn(this.source), await filesIn(this.seen)];
     const paths = [...new Set([...before.keys(), ...after.keys()])].toSorted();
     const changes = paths.flatMap((path) => this.#compare(path, before.get(path), after.get(path)));
+    for (const path of this.#bases.keys())
+      if (!changes.some((change) => change.path === path)) this.#bases.delete(path);
     return { changes, cut: false, digest: sha256(JSON.stringify(changes)) };
   }
 
@@ -57,7 +67,8 @@ export class PlainReview implements ReviewLayer {
     };
     const kind = before === undefined ? "added" : after === undefined ? "deleted" : "changed";
     const text = unifiedDiff(before ?? "", after ?? "");
-    const conflict = this.conflicts.has(path) && { conflict: true };
+    if (!this.#bases.has(path)) this.#bases.set(path, before);
+    const conflict = this.#bases.get(path) !== before && { conflict: true };
     return [{ path, kind, entry: "file", ...sides, text, remarks: [], ...conflict }];
   }
 
@@ -68,7 +79,7 @@ export class PlainReview implements ReviewLayer {
     for (const change of applied) await this.#copy(change, this.seen, this.source);
     return {
       applied,
-      kept: kept.map(({ path }) => ({ path, reason: "has changed in the folder meanwhile" })),
+      kept: kept.map(({ path }) => ({ path, reason: "has changed meanwhile" })),
     };
   }
 
@@ -108,6 +119,15 @@ export function plainLayers(...layers: readonly PlainReview[]): ReviewLayers {
     of: async (group) => layers.filter((layer) => layer.group === group),
     mayHaveChanged: async () => true,
   };
+}
+
+/** Writes files, or removes those without a text. */
+export async function writeFiles(folder: string, files: Readonly<Record<string, string | undefined>>): Promise<void> {
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    if (text === undefined) await rm(join(folder, path));
+    else await writeFile(join(folder, path), text);
+  }
 }
 
 async function filesIn(folder: string): Promise<Map<string, string>> {

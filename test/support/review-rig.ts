@@ -1,5 +1,5 @@
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 
 import { pino } from "pino";
 
@@ -13,22 +13,13 @@ import { ReviewEffects } from "../../src/rights/approvals/reviews/review-effects
 import { ReviewQuestions } from "../../src/rights/approvals/reviews/review-questions.ts";
 import { plantedKind } from "../../src/rights/approvals/reviews/open-reviews.ts";
 import { openTestStore } from "./open-test-store.ts";
-import { plainLayers, PlainReview } from "./plain-review.ts";
+import { plainLayers, PlainReview, writeFiles } from "./plain-review.ts";
 import { someGroup } from "./some-group.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** An admin of the group. */
 export function admin(name: string): Decider {
   return { person: `terminal:${name}`, actor: `member:${name}`, name, role: "admin" };
-}
-
-/** Writes files, or removes those without a text. */
-async function write(side: string, files: Readonly<Record<string, string | undefined>>): Promise<void> {
-  for (const [path, text] of Object.entries(files)) {
-    await mkdir(dirname(join(side, path)), { recursive: true });
-    if (text === undefined) await rm(join(side, path));
-    else await writeFile(join(side, path), text);
-  }
 }
 
 /**
@@ -140,17 +131,16 @@ export async function openReviewRig(
     },
     /** The agent changes files in a turn, which then ends. */
     turn: async (files: Readonly<Record<string, string | undefined>>, of = layer) => {
-      await write(of.seen, files);
+      await writeFiles(of.seen, files);
       if (parts.effects.isWaiting) await parts.effects.carryOut();
       await parts.questions.ask(await parts.questions.ofTurn(group));
       time.now += 1_000;
     },
     /** The operator changes files. */
-    edit: (files: Readonly<Record<string, string | undefined>>, of = layer) => write(of.source, files),
+    edit: (files: Readonly<Record<string, string | undefined>>, of = layer) => of.edit(files),
     /** Files of both sides, as they are at the beginning. */
     begin: async (files: Readonly<Record<string, string>>, of = layer) => {
-      await write(of.source, files);
-      await write(of.seen, files);
+      await of.edit(files);
     },
     real: async (path: string, of = layer) => readFile(join(of.source, path), "utf8").catch(() => undefined),
     seen: async (path: string, of = layer) => readFile(join(of.seen, path), "utf8").catch(() => undefined),

@@ -20,7 +20,7 @@ export interface MountRequest {
   readonly access: Access;
   /** Other groups may have (parts of) the same folder, if their mounts say so, too. */
   readonly shared: boolean;
-  /** What stays read-only in it although it is writable. */
+  /** Protection of what programs of the host's user run by themselves, where it is writable. */
   readonly protect: Protection;
   /** Whether its agent sees what looks like secrets in it; `cover` when absent. */
   readonly secrets?: "cover" | "show";

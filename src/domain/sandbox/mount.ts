@@ -17,7 +17,7 @@ export interface ExecutionPoint {
 export interface SeenExecutionPoint extends ExecutionPoint {
   /** Differs when the point has changed. */
   readonly state: string;
-  /** Of a file that was read. */
+  /** Known for files that were read, and links. */
   readonly content?: PointContent | undefined;
 }
 
@@ -74,7 +74,7 @@ export interface SetIdFile {
 export interface MountSighting {
   /** Reason why the container is unusable now, as a sentence; undefined while usable. */
   readonly refused: string | undefined;
-  /** Reason to make a new container for the next turn, as a sentence: something in it is neither covered nor protected. */
+  /** Reason to make a new container for the next turn, as a sentence: something is not covered or protected yet. */
   readonly outdated?: string | undefined;
   /** Those whose bits were taken away. */
   readonly setIdFiles: readonly SetIdFile[];

@@ -78,6 +78,8 @@ interface VolumeControl {
   /** Makes a volume of the driver `local`. One of the same name stays as it is. */
   createVolume(name: string, options: EngineVolume["options"], labels: Readonly<Record<string, string>>): Promise<void>;
   volume(name: string): Promise<EngineVolume | undefined>;
+  /** Names of the volumes with these labels. */
+  volumes(labels: Readonly<Record<string, string>>): Promise<string[]>;
   /** False: it stays, because a container has it. Removing one that is gone succeeds. */
   removeVolume(name: string): Promise<boolean>;
 }

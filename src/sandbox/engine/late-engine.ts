@@ -91,6 +91,10 @@ export class LateEngine implements ContainerEngine {
     return (await this.#engine()).volume(name);
   }
 
+  async volumes(labels: Readonly<Record<string, string>>): Promise<string[]> {
+    return (await this.#engine()).volumes(labels);
+  }
+
   async removeVolume(name: string): Promise<boolean> {
     return (await this.#engine()).removeVolume(name);
   }

@@ -295,8 +295,8 @@ export const executionPointNames: Readonly<Record<string, readonly string[]>> = 
 };
 
 /**
- * What stays read-only in a mount that an agent writes at once, wherever it lies: repositories, and folders and files of
- * editors, coding agents, hooks and CI.
+ * Names of what stays read-only in a mount that an agent writes at once, wherever it lies: repositories, and what
+ * belongs to editors, coding agents, hooks and CI.
  */
 export const protectedNames: readonly string[] = [
   ".git",

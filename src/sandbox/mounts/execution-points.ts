@@ -43,8 +43,8 @@ export function patternOf(globs: readonly string[]): RegExp {
 }
 
 /**
- * Tests of `find` that at least every execution point passes, joined by "or". `since`: seconds since 1970; of files that
- * have changed from then on the first bytes count, too. Undefined: of none.
+ * Tests of `find` that at least every execution point passes, joined by "or". `since`: seconds since 1970; of what has
+ * changed from then on the first bytes count, too. Undefined: of nothing.
  */
 export function executionPointTests(since: number | undefined): readonly (readonly string[])[] {
   const outside = ["!", "-path", "*/node_modules/*", "!", "-path", "*/.git/objects/*"];

@@ -20,7 +20,7 @@ const mostProtected = 256;
 
 /** Parts by which Git takes a folder of any name for a repository. */
 const repositoryParts = ["HEAD", "objects", "refs", "commondir"];
-/** What Git obeys or runs in a repository. Where the mount is one itself, all else in it stays open for pushes. */
+/** Parts of a repository that Git obeys or runs. Where the mount is one itself, all else stays open for pushes. */
 const repositoryControls = ["commondir", "config", "config.worktree", "gitdir", "hooks", "info"];
 
 const standard = protectedNames.map((name) => patternOf([name]));
@@ -37,7 +37,7 @@ export function protectedTests(protection: Protection): readonly (readonly strin
 /** Returns the paths among the entries of a folder that its protection keeps read-only, without what lies in others. */
 export function protectedAmong(entries: readonly FoundEntry[], protection: Protection): readonly string[] {
   if (protection === "none") return [];
-  // The engine can be told of names that are plain text alone.
+  // No other names can be told to the engine.
   const plain = entries.map((entry) => ({ ...entry, path: entry.path.toString("utf8") })).filter(isPlain);
   const repositories = repositoriesIn(new Set(plain.map(({ path }) => path)));
   const isWanted = protection === "strict" ? isExecutionPoint : isStandard;
@@ -84,8 +84,8 @@ export async function findProtected(
 }
 
 /**
- * Chooses what stays read-only in a writable folder. `isOpen`: nothing covers the path. `remark`: sentences that say it, each after a blank. Throws `mount_denied` when it is too
- * much to be mounted.
+ * Chooses what stays read-only in a writable folder. `isOpen`: nothing covers the path. `remark`: sentences about it,
+ * each after a blank. Throws `mount_denied` when it is too much to be mounted.
  */
 export async function keepReadOnly(
   { realPath, verdict }: { readonly realPath: string; readonly verdict: Access },

@@ -320,8 +320,8 @@ async function reviewRefusal(
 }
 
 /**
- * A name cannot be forbidden in a folder that somebody may write. So where what programs run by themselves must not come
- * into being, changes wait in a layer; all others of them get into the folder at the end of the turn.
+ * Judges `protect: strict`. A name cannot be forbidden in a folder that somebody may write. So where what programs run
+ * by themselves must not come into being, changes wait in a layer; all others get into the folder as a turn ends.
  */
 function strictAccess(
   granted: { readonly verdict: Access; readonly reason: string },

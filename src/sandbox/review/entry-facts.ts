@@ -88,7 +88,7 @@ export class EntryReader {
   }
 }
 
-/** SHA-256 of an open file, whether it begins with `#!`, and its bytes if there are at most `keep`; lets others at work between two pieces. */
+/** Reads an open file; with its bytes if there are at most `keep`. Lets others at work between two pieces. */
 async function digestFile(
   descriptor: number,
   keep: number,

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { mkdir, readdir, rename } from "node:fs/promises";
 import { setTimeout as timeout } from "node:timers/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 import { applyStep } from "./apply-step.ts";
 import { type KnownChange, withHistory, clockLagMs } from "./change-history.ts";
@@ -15,7 +15,7 @@ import { type BeforeChange, OpenedFolder } from "./opened-folder.ts";
 import { presentChange, presentDiff } from "./present-diff.ts";
 import { droppedStart, removeApplied, restoreEntry } from "./prune-layer.ts";
 import type { ApplyResult, DiscardResult, ReviewDecision, ReviewDiff, ReviewLayer } from "./review-layer.ts";
-import { inOrder, selectChanges, withFolders, withGoneFolders } from "./select-changes.ts";
+import { inOrderOfApplying, selectChanges, withFolders, withGoneFolders } from "./select-changes.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { ContainerEngine } from "../engine/engine.ts";
 import type { ImageFacts } from "../launch/spec.ts";
@@ -131,7 +131,7 @@ export class MountLayer implements ReviewLayer {
       });
       await record(possible.map(presentChange));
       const { uid, gid } = this.#record;
-      const steps = inOrder(possible).map(({ key, before, after }): ApplyStep => {
+      const steps = inOrderOfApplying(possible).map(({ key, before, after }): ApplyStep => {
         const { entry, sha256, mode, link } = after ?? { entry: undefined, mode: 0 };
         const owner = { uid: before?.uid ?? uid, gid: before?.gid ?? gid };
         const put = entry && { entry, sha256, mode, link };
@@ -177,6 +177,18 @@ export class MountLayer implements ReviewLayer {
       const journal = await this.#home.readJournal();
       if (journal !== undefined) await this.#carryOut(journal);
       await this.#removeDropped();
+    });
+  }
+
+  /** Removes it with its volume; false when something in it is undecided, or a container has it. */
+  async remove(): Promise<boolean> {
+    return this.gate.decide(async () => {
+      const { diff } = await this.#inTurn(() => this.#look());
+      if (diff.changes.length > 0 || diff.cut) return false;
+      if (!(await this.#around.engine.removeVolume(this.volume))) return false;
+      using group = OpenedFolder.open(dirname(this.#home.path));
+      group.removeAll(basename(this.#home.path));
+      return true;
     });
   }
 

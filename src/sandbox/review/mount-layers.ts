@@ -1,10 +1,15 @@
 import { createHash } from "node:crypto";
-import { readdir } from "node:fs/promises";
+import { readdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
+
+import type { Logger } from "pino";
 
 import { LayerHome, type LayerRecord } from "./layer-record.ts";
 import { type LayerSurroundings, MountLayer } from "./mount-layer.ts";
 import type { ReviewLayer, ReviewLayers } from "./review-layer.ts";
+import type { MountRequest } from "../../domain/chats/group.ts";
+import { expandHome } from "../../lib/files/paths.ts";
+import { containerLabels } from "../launch/spec.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { endGroup } from "../pool/end-group.ts";
 import type { SessionPool } from "../pool/pool.ts";
@@ -16,6 +21,11 @@ import type { MountGrant, ReviewVolume } from "../mounts/rules.ts";
 import { clockLagMs } from "./change-history.ts";
 import { setTimeout as timeout } from "node:timers/promises";
 
+/** A group as far as its mounts may need layers. */
+interface MountingGroup {
+  readonly mounts: readonly Pick<MountRequest, "source" | "target" | "access">[];
+}
+
 interface MountLayersOptions extends Pick<LayerSurroundings, "engine" | "instance" | "beforeChange"> {
   /** Folder of all layers, in the home. */
   readonly folder: string;
@@ -24,13 +34,19 @@ interface MountLayersOptions extends Pick<LayerSurroundings, "engine" | "instanc
   readonly base: () => Promise<ImageFacts>;
   readonly config: { readonly sandbox: SandboxSize };
   readonly pool: () => Pick<SessionPool, "list" | "stop">;
+  readonly groups: { byName(name: string): MountingGroup | undefined };
+  /** Meaning of `~`. */
+  readonly homeFolder: string;
+  readonly logger: Logger;
 }
 
 /** The layers of all groups, below one folder of the home. */
 export class MountLayers implements ReviewLayers {
-  readonly #options: LayerSurroundings & Pick<MountLayersOptions, "folder">;
+  readonly #options: LayerSurroundings & Pick<MountLayersOptions, "folder" | "groups" | "homeFolder" | "logger">;
   readonly #layers = new Map<string, Promise<MountLayer>>();
   readonly #fault: () => Promise<string | undefined>;
+  /** The trial of this machine, once it has begun: its volume is nobody's leftover. */
+  #trial: Promise<unknown> = Promise.resolve();
 
   constructor(options: MountLayersOptions) {
     const { images, base, config, pool } = options;
@@ -48,7 +64,9 @@ export class MountLayers implements ReviewLayers {
 
   /** Undefined, or why no mount with review can be had here, as a sentence. Tried until it was seen. */
   async fault(): Promise<string | undefined> {
-    return this.#fault();
+    const fault = this.#fault();
+    this.#trial = fault;
+    return fault;
   }
 
   /** True for a container that looks at a layer now. */
@@ -59,6 +77,44 @@ export class MountLayers implements ReviewLayers {
   /** Finishes the decisions in whose middle the host died. To be called before any container starts. */
   async finishAll(): Promise<void> {
     for (const group of await namesIn(this.#options.folder)) await this.of(group);
+  }
+
+  /**
+   * Removes layers that no mount needs and in which nothing is undecided, and volumes of this home that belong to no
+   * layer. What a container has, or nobody can look into now, stays until the next time.
+   */
+  async removeUnneeded(): Promise<void> {
+    const { engine, instance, folder, logger } = this.#options;
+    const groups = await namesIn(folder);
+    await this.#trial;
+    // Before the layers: what is made meanwhile is not among them.
+    const volumes = await engine.volumes({ [containerLabels.instance]: instance });
+    const needed = new Set<string>();
+    for (const group of groups) {
+      for (const layer of await this.#layersOf(group)) if (!(await this.#isGone(layer))) needed.add(layer.volume);
+    }
+    for (const name of volumes) {
+      if (needed.has(name) || !name.startsWith(`crabpot-${instance.slice(0, 8)}-review-`)) continue;
+      if (await engine.removeVolume(name)) logger.info({ volume: name }, "a volume that no mount needs was removed");
+    }
+  }
+
+  async #isGone(layer: MountLayer): Promise<boolean> {
+    const { groups, homeFolder, logger } = this.#options;
+    const { group, target, source } = layer;
+    for (const mount of groups.byName(group)?.mounts ?? []) {
+      if (mount.target !== target || mount.access === "ro") continue;
+      const real = await realpath(expandHome(mount.source, homeFolder) ?? "").catch(() => source);
+      if (real === source) return false;
+    }
+    try {
+      const isGone = await layer.remove();
+      if (isGone) this.#layers.delete(join(group, keyOf(target, source)));
+      return isGone;
+    } catch (error) {
+      logger.debug({ err: toError(error), group, target }, "a layer that no mount needs could not be looked into");
+      return false;
+    }
   }
 
   async of(group: string): Promise<readonly ReviewLayer[]> {
@@ -117,7 +173,7 @@ export class MountLayers implements ReviewLayers {
 
   async #layer(group: string, grant: MountGrant): Promise<MountLayer> {
     const { target, realPath: source, device, inode, uid, gid } = grant;
-    const key = createHash("sha256").update(`${target}\0${source}`).digest("hex").slice(0, 16);
+    const key = keyOf(target, source);
     const home = new LayerHome(join(this.#folderOf(group), key));
     return this.#keep(join(group, key), async () => {
       const old = await home.readRecord();
@@ -143,6 +199,10 @@ export class MountLayers implements ReviewLayers {
     opening.catch(() => this.#layers.delete(key));
     return opening;
   }
+}
+
+function keyOf(target: string, source: string): string {
+  return createHash("sha256").update(`${target}\0${source}`).digest("hex").slice(0, 16);
 }
 
 async function namesIn(folder: string): Promise<string[]> {

@@ -46,7 +46,7 @@ export function withGoneFolders(chosen: readonly KnownChange[], changes: readonl
 }
 
 /** Order in which changes are applied: what goes, from the inside out; then what comes, from the outside in. */
-export function inOrder(changes: readonly KnownChange[]): KnownChange[] {
+export function inOrderOfApplying(changes: readonly KnownChange[]): KnownChange[] {
   const goes = changes.filter(({ after }) => after === undefined);
   const comes = changes.filter(({ after }) => after !== undefined);
   return [...goes.toReversed(), ...comes];

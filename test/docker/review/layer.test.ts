@@ -1,4 +1,5 @@
-import { readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { afterAll, expect, test } from "vitest";
@@ -165,3 +166,45 @@ async function surprisesOf(rig: ReviewRig, grant: MountGrant): Promise<readonly 
     await launched.remove();
   }
 }
+
+test("the volume and the layer of a mount that is gone are removed, but not while something is undecided", async () => {
+  const own = randomUUID();
+  await using rig = await ReviewRig.open(sandbox, "unneeded", own);
+  const { engine } = sandbox;
+  const instance = { "crabpot.instance": own };
+  const volumes = (): Promise<string[]> => engine.volumes(instance);
+  await rig.write({ a: "a" });
+  const left = `crabpot-${own.slice(0, 8)}-review-leftover`;
+  const foreign = `${left}-foreign`;
+  await engine.createVolume(left, {}, instance);
+  await engine.createVolume(foreign, {}, { "crabpot.instance": "another" });
+  try {
+    await rig.agent("echo b > b");
+    const { volume } = await rig.layers.open("family", await rig.grant());
+    const whileMounted = await volumes();
+    await rig.layers.removeUnneeded();
+    const mounted = await volumes();
+    rig.isMounted = false;
+    rig.restart();
+    await rig.layers.removeUnneeded();
+    const undecided = (await rig.layers.of("family")).length;
+    const layer = await rig.layer();
+    await layer.discard(await seen(layer));
+    await layer.diff();
+    await rig.layers.removeUnneeded();
+    const gone = await rig.layers.of("family");
+
+    expect(whileMounted).toEqual(expect.arrayContaining([left, volume]));
+    expect(mounted).toContain(volume);
+    expect(mounted).not.toContain(left);
+    expect(undecided).toBe(1);
+    expect([gone, await volumes()]).toEqual([[], []]);
+    expect(await engine.volume(foreign)).toBeDefined();
+    expect(await readdir(join(rig.home, "family"))).toEqual([]);
+    rig.isMounted = true;
+    expect(await rig.agent("ls")).toBe("a\n");
+  } finally {
+    await engine.removeVolume(foreign);
+    await engine.removeVolume(left);
+  }
+});

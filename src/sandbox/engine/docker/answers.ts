@@ -108,3 +108,8 @@ export interface VolumeAnswer {
   readonly Driver: string;
   readonly Options?: Readonly<Record<string, string>> | null;
 }
+
+/** Engines write `null` for no volumes. */
+export interface VolumeListAnswer {
+  readonly Volumes?: readonly { readonly Name: string }[] | null;
+}

@@ -22,6 +22,7 @@ import {
   type SystemAnswer,
   type VersionAnswer,
   type VolumeAnswer,
+  type VolumeListAnswer,
 } from "./answers.ts";
 import type { EngineAddress } from "./address.ts";
 import { attachStreams, converseOver } from "./converse.ts";
@@ -173,6 +174,14 @@ export class DockerEngine implements ContainerEngine {
     const ask: Ask<unknown> = (docker) => docker.getVolume(pathSegment(name)).inspect();
     const answer = (await this.#ask(`inspect volume ${name}`, ask, { unless: [404] })) as VolumeAnswer | undefined;
     return answer && { driver: answer.Driver, options: { ...answer.Options } };
+  }
+
+  async volumes(labels: Readonly<Record<string, string>>): Promise<string[]> {
+    const label = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+    const filters = JSON.stringify({ label });
+    const ask: Ask<unknown> = (docker) => docker.listVolumes({ filters });
+    const { Volumes } = (await this.#ask("list volumes", ask)) as VolumeListAnswer;
+    return (Volumes ?? []).map(({ Name }) => Name);
   }
 
   async removeVolume(name: string): Promise<boolean> {

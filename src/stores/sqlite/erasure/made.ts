@@ -265,7 +265,7 @@ function grants(database: Database, known: Known): Promise<number> {
   return changeRows(database, { table: "grants", key: "id", columns: ["input"], group: known.group, change });
 }
 
-/** What was in files of mounts goes; that they were changed stays on record. */
+/** Erases what was in files of mounts; that they were changed stays on record. */
 function plantedFiles(database: Database, known: Known): Promise<number> {
   return changeRows(database, {
     table: "execution_points",

@@ -141,20 +141,20 @@ test("where the real file has changed meanwhile both are kept, and the agent's c
   await rig.begin({ "a.txt": "base\n" });
   await rig.turn({ "a.txt": "agent\n", "b.txt": "b\n" });
   const code = await onlyCode(rig);
-  rig.layer.conflicts.add("a.txt");
+  await rig.edit({ "a.txt": "operator\n" });
 
   await rig.answer(code, true);
 
   expect([await rig.real("a.txt"), await rig.seen("a.txt"), await rig.real("b.txt")]).toEqual([
-    "base\n",
+    "operator\n",
     "agent\n",
     "b\n",
   ]);
   const said = (await rig.texts()).slice(1);
-  expect(said[0]).toContain("a.txt has changed in the folder meanwhile");
+  expect(said[0]).toContain("a.txt has changed since it was shown");
   expect(said[1]).toContain("~ a.txt (has changed in the folder meanwhile: cannot be applied)");
   await rig.answer(await onlyCode(rig), false);
-  expect(await rig.seen("a.txt")).toBe("base\n");
+  expect(await rig.seen("a.txt")).toBe("operator\n");
   expect(await rig.open()).toEqual([]);
 });
 
