@@ -93,14 +93,13 @@ export function testReviewLayer(open: () => Promise<ReviewedFolder>): void {
     await using _ = folder;
     const { digest } = await layer.diff();
     await folder.agent({ "a.txt": "again\n" });
-    const record = () => Promise.reject(new Error("no record"));
 
     for (const way of ["apply", "discard"] as const) {
       const other = await decide({ digest });
       await expect(layer[way](other.decision)).rejects.toMatchObject({ code: "conflict" });
       const unknown = await decide({ paths: ["a.txt", "nowhere"] });
       await expect(layer[way](unknown.decision)).rejects.toMatchObject({ code: "not_found" });
-      await expect(layer[way]((await decide({ record })).decision)).rejects.toThrow("no record");
+      await expect(layer[way]((await decide({ record: noRecord })).decision)).rejects.toThrow("no record");
       folder.work(true);
       const busy = await decide();
       await expect(layer[way](busy.decision)).rejects.toMatchObject({ code: "conflict", passing: true });
@@ -127,6 +126,10 @@ export function testReviewLayer(open: () => Promise<ReviewedFolder>): void {
     await layer.discard((await decide()).decision);
     expect(await folder.seen("a.txt")).toBe("operator\n");
   });
+}
+
+function noRecord(): Promise<void> {
+  return Promise.reject(new Error("no record"));
 }
 
 /** Paths of the files among changes, sorted. */

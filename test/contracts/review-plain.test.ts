@@ -5,11 +5,14 @@ import { PlainReview, writeFiles } from "../support/plain-review.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { type Files, testReviewLayer } from "./review-layer.ts";
 
+function read(side: string, path: string): Promise<string | undefined> {
+  return readFile(join(side, path), "utf8").catch(() => undefined);
+}
+
 testReviewLayer(async () => {
   const folder = await temporaryFolder();
   const layer = new PlainReview(folder.path);
   await layer.begin();
-  const read = (side: string, path: string) => readFile(join(side, path), "utf8").catch(() => undefined);
   return {
     layer: async () => layer,
     operator: (files) => layer.edit(files),
