@@ -38,7 +38,7 @@ export function testReviewLayer(open: () => Promise<ReviewedFolder>): void {
     return { folder, layer, decide };
   }
 
-  test("what the agent changed is listed by path, with a diff and digests; the real folder stays as it is", async () => {
+  test("what the agent changed is listed by path, with a diff and digests; the folder stays as it is", async () => {
     const { folder, layer } = await opened();
     await using _ = folder;
 

@@ -77,7 +77,7 @@ async function pointsOfLastTurn(host: TestHost, group: string): Promise<string[]
   return executionPoints.map(({ change, kind, path }) => `${change} ${kind} ${path}`).toSorted();
 }
 
-test("a repository and folders of editors stay as they are in a mount that is written at once; all else is work", async () => {
+test("a repository and folders of editors stay as they are in a mount that is written at once", async () => {
   const { host, project } = projectOf("usual");
   await mkdir(join(project, "app/.vscode"), { recursive: true });
   await writeFile(join(project, "app/.vscode/tasks.json"), "{}");
@@ -112,7 +112,8 @@ test("strictly, nothing that programs run by themselves gets into the folder by 
   const { text } = await host.ask(
     "strict",
     `@crab run cd /workspace/extra/site; (echo evil >> Makefile) 2>&1 | sed 's/.*: //'
-echo new > notes.txt; mkdir -p .vscode src; echo evil > .vscode/tasks.json; echo evil > .envrc; echo work > src/main.ts`,
+echo new > notes.txt; mkdir -p .vscode src; echo evil > .vscode/tasks.json; echo evil > .envrc
+echo work > src/main.ts`,
   );
   await expect.poll(() => readFile(join(project, "src/main.ts"), "utf8").catch(() => "")).toBe("work\n");
   await expect.poll(() => readFile(join(project, "notes.txt"), "utf8")).toBe("new\n");
@@ -204,7 +205,8 @@ test("a folder with a repository that is moved away shows, and what takes its pl
 
   await host.ask(
     "moved",
-    "@crab run cd /workspace/extra/site && mv sub old && mkdir -p sub/.git/hooks && echo evil > sub/.git/hooks/pre-commit",
+    `@crab run cd /workspace/extra/site && mv sub old && mkdir -p sub/.git/hooks
+echo evil > sub/.git/hooks/pre-commit`,
   );
   await expect
     .poll(() => pointsOfLastTurn(host, "moved"))

@@ -7,7 +7,7 @@ import { afterAll, expect, test } from "vitest";
 
 import { jsonLines } from "../support/crabpot.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
-import { shareModelHost, type TestGroup } from "../support/shared-host.ts";
+import { setForTest, shareModelHost, type TestGroup } from "../support/shared-host.ts";
 import { onDisk, temporaryFolder } from "../support/temporary-folder.ts";
 import { listApprovals } from "../../src/operations/approvals/operations.ts";
 import { readStatus } from "../../src/operations/host/operations.ts";
@@ -22,7 +22,7 @@ const bob = { sender: { id: "bob", name: "Bob" } };
 const projects = await temporaryFolder(onDisk);
 afterAll(() => projects[Symbol.asyncDispose]());
 
-const names = ["whole", "conflict", "swapped", "auto", "first", "second"] as const;
+const names = ["whole", "conflict", "swapped", "auto", "first", "second", "thumbs", "rest", "full", "asking"] as const;
 for (const name of names) await put(name, { "index.html": "<title>Site</title>\n", "old.css": "p {}\n" });
 
 async function put(project: string, files: Readonly<Record<string, string>>): Promise<void> {
@@ -47,17 +47,22 @@ const hosts = shareModelHost({
     swapped: { ...base, mounts: [mount("swapped")] },
     auto: { ...base, mounts: [mount("auto", { review: { apply: "auto-text" } })] },
     two: { ...base, mounts: [mount("first"), mount("second")] },
+    thumbs: { ...base, mounts: [mount("thumbs")] },
+    rest: { ...base, mounts: [mount("rest")] },
+    full: { ...base, mounts: [mount("full")] },
+    asking: { ...base, policy: { tools: { shell: "allow", read_file: "ask" } }, mounts: [mount("asking")] },
   },
   mounts: { roots: [{ path: projects.path, access: "rw" }] },
 });
 
-/** Runs what stands between the brackets of the message, then says what came of it. */
+/** Runs, or reads, what stands between the brackets of the message, then says what came of it. */
 const works: ModelScript = ({ messages }) => {
   const asked = messages.findLastIndex(({ text }) => text.includes("<messages"));
   const told = messages.slice(asked).find(({ role }) => role === "tool");
   if (told) return { text: `so: ${told.text}` };
-  const [, command] = /run \[([^\]]*)\]/.exec(messages[asked]?.text ?? "") ?? [];
+  const [, way, command] = /(run|read) \[([^\]]*)\]/.exec(messages[asked]?.text ?? "") ?? [];
   if (command === undefined) return { text: "hello" };
+  if (way === "read") return { toolCalls: [{ name: "read_file", input: { path: command } }] };
   const plain = command.replaceAll("&gt;", ">").replaceAll("&lt;", "<").replaceAll("&amp;", "&");
   return { toolCalls: [{ name: "shell", input: { command: plain } }] };
 };
@@ -177,4 +182,105 @@ test("each of two folders has its card; the operator decides by command, and ove
   expect(jsonLines(applied.stdout)).toMatchObject([{ state: "done", done: ["a"], kept: [] }]);
   expect(jsonLines(discarded.stdout)).toMatchObject([{ state: "done", done: ["b"], kept: [] }]);
   expect([await real("first", "a"), await real("second", "b")]).toEqual(["1\n", undefined]);
+});
+
+test("a thumb on the card applies all of it; of somebody who may not, nothing", async () => {
+  const group = hosts.group("thumbs", works);
+  await group.ask("@crab run [cd /workspace/extra/thumbs && echo new > index.html && rm old.css]");
+  const asked = (await group.replies()).find(({ text }) => code.test(text)) ?? (await lateCard(group));
+  const react = (id: string, who: object) =>
+    group.host.react({ id, group: "thumbs", seq: asked.seq, emoji: "👍", ...who });
+
+  await react("one", { sender: { id: "ann", name: "Ann" } });
+  await said(group, "is for admins to answer");
+  const before = await real("thumbs", "index.html");
+  await react("two", bob);
+  await said(group, "has applied 2 changes in thumbs");
+
+  expect(before).toBe("<title>Site</title>\n");
+  expect([await real("thumbs", "index.html"), await real("thumbs", "old.css")]).toEqual(["new\n", undefined]);
+});
+
+async function lateCard(group: TestGroup): Promise<Awaited<ReturnType<TestGroup["replies"]>>[number]> {
+  const { code: of } = await card(group);
+  const found = (await group.replies()).find(({ text }) => text.includes(of));
+  if (!found) throw new Error("no card");
+  return found;
+}
+
+test("changes are listed, applied and discarded over HTTP", async () => {
+  const group = hosts.group("rest", works);
+  await group.ask("@crab run [cd /workspace/extra/rest && echo 1 > a && echo 2 > b && echo evil > .envrc]");
+  await card(group);
+  const { host } = group;
+  const post = (way: string, body: object) =>
+    fetch(`${host.url}/v1/mounts/rest/${way}`, { method: "POST", headers: host.headers, body: JSON.stringify(body) });
+
+  const listed = (await (await host.get("/v1/mounts/rest/changes")).json()) as { folders: { changes: object[] }[] };
+  const planted = (await (await host.get("/v1/mounts/rest/planted")).json()) as { planted: object[] };
+  const applied = await post("apply", { target: "rest", paths: ["a"] });
+  const unknown = await post("apply", { paths: ["nowhere"] });
+  const discarded = await post("discard", {});
+
+  expect(listed.folders[0]?.changes).toMatchObject([
+    { path: ".envrc", kind: "added", planted: "direnv" },
+    { path: "a", kind: "added", text: "@@ -0,0 +1,1 @@\n+1" },
+    { path: "b", kind: "added" },
+  ]);
+  expect(planted.planted).toMatchObject([
+    { target: "rest", path: ".envrc", state: "waiting", change: "added", diff: "@@ -0,0 +1,1 @@\n+evil" },
+  ]);
+  expect([applied.status, await applied.json()]).toMatchObject([200, { state: "done", done: ["a"], kept: [] }]);
+  expect(unknown.status).toBe(404);
+  expect([discarded.status, await discarded.json()]).toMatchObject([200, { state: "done", kept: [] }]);
+  expect([await real("rest", "a"), await real("rest", "b"), await real("rest", ".envrc")]).toEqual([
+    "1\n",
+    undefined,
+    undefined,
+  ]);
+});
+
+test("a layer that is full keeps the group out until people have decided; what waits is kept", async () => {
+  const group = hosts.group("full", works);
+  await using _ = await setForTest(group.host, "sandbox.workspaceMb", 16);
+  await group.ask(
+    "@crab run [cd /workspace/extra/full && echo kept > kept && head -c 60000000 /dev/urandom > big; echo done]",
+  );
+
+  await expect
+    .poll(() => group.ask("@crab are you there?"))
+    .toMatchObject({ kind: "notice", text: expect.stringContaining("the limit is 16 MiB") });
+  const waiting = await group.host.cli("mounts", "diff", "full");
+  await group.host.cli("mounts", "discard", "full", "full", "big", "--yes");
+  await group.host.cli("mounts", "apply", "full");
+  const after = await group.ask("@crab run [cat /workspace/extra/full/kept]");
+
+  expect(waiting.stdout).toContain("+ kept");
+  expect(after.text).toContain("so: kept\n");
+  expect([await real("full", "kept"), await real("full", "big")]).toEqual(["kept\n", undefined]);
+});
+
+test("a covered secret in a folder with review is read by the host when people allow it, else not", async () => {
+  await put("asking", { ".env": "the-secret\n" });
+  const group = hosts.group("asking", works);
+  const inside = await group.ask("@crab run [cd /workspace/extra/asking; cat .env; cp .env x; ls -A; cat x]");
+  const decided = async (answer: "approve" | "deny") => {
+    const asked = await group.say("@crab read [/workspace/extra/asking/.env]");
+    const open = async () => (await group.host.control.call(listApprovals, { group: "asking", all: false }))[0];
+    await expect.poll(async () => (await open())?.tool).toBe("read_file");
+    const { code: of = "" } = (await open()) ?? {};
+    const shown = (await group.replies()).find(({ text }) => text.includes(of))?.text;
+    await group.ask(`/${answer} ${of}`, bob);
+    return { shown, text: (await group.replyTo(asked.id)).text };
+  };
+
+  const denied = await decided("deny");
+  const allowed = await decided("approve");
+
+  expect(inside.text).toContain("Permission denied");
+  expect(inside.text).not.toContain("the-secret");
+  expect(denied.shown).toContain("/workspace/extra/asking/.env");
+  expect(denied.text).not.toContain("the-secret");
+  expect(allowed.text).toContain("the-secret");
+  expect(group.requests[0]?.system).toContain("covered in it: &quot;.env&quot;");
 });

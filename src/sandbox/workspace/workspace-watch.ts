@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 
 import type { FolderUsage, LimitHit } from "../../domain/turns/limit.ts";
 import { AppError } from "../../lib/app-error.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
 import { mebibyte } from "../../lib/text/bytes.ts";
 
 export interface WatchedContainer {
@@ -35,12 +36,15 @@ export interface MeasuredFolder {
   readonly place: string;
   /** Action that is refused while the folder is too large. */
   readonly refused: string;
+  /** Another way to make room, besides removing files. */
+  readonly otherwise?: string | undefined;
 }
 
 const groupFolder = (group: string): MeasuredFolder => ({
   what: "The group's folder",
   place: `groups/${group}`,
   refused: "No agent is started here",
+  otherwise: `decide what waits in its folders with review (${ownCommand(`mounts diff ${group}`)})`,
 });
 
 /**
@@ -139,8 +143,9 @@ export class WorkspaceWatch implements AsyncDisposable {
     const { limitBytes } = this.#options;
     const usage = await this.#options.measure(group, this.#life.signal);
     const most = entriesWithin(limitBytes);
-    const { what, place, refused } = (this.#options.describe ?? groupFolder)(group);
-    const advice = `${refused} until there is room again. The operator can check with: du -xh --max-depth=2 "$CRABPOT_HOME/${place}" | sort -h, and remove files, or raise sandbox.workspaceMb.`;
+    const { what, place, refused, otherwise } = (this.#options.describe ?? groupFolder)(group);
+    const other = otherwise === undefined ? "" : `, ${otherwise}`;
+    const advice = `${refused} until there is room again. The operator can check with: du -xh --max-depth=2 "$CRABPOT_HOME/${place}" | sort -h, and remove files${other}, or raise sandbox.workspaceMb.`;
     if (usage !== undefined && usage.bytes > limitBytes) {
       const text = `${what} holds ${spoken(usage.bytes)}; the limit is ${spoken(limitBytes)}. ${advice}`;
       return { limit: "workspace", value: usage.bytes, text };

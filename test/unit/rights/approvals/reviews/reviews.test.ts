@@ -261,7 +261,7 @@ test("by auto-text a script is known as one wherever in it the agent has changed
   );
 });
 
-test("where only what programs run by themselves waits, all else is applied: deletions, folders, many files", async () => {
+test("where only what programs run by themselves waits, all else is applied: deletions, many files", async () => {
   await using rig = await openReviewRig({ settings: { isOrdinaryApplied: true } });
   await rig.begin({ "gone.txt": "x", Makefile: "all:\n", "old/a": "x" });
   const many = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`many/${index}`, `${index}`]));
