@@ -23,6 +23,8 @@ export class PlainReview implements ReviewLayer {
   readonly source: string;
   /** The folder as the agent sees it. */
   readonly seen: string;
+  /** More changes than this are not listed. */
+  mostChanges = Infinity;
   /** A turn is at work in it. */
   isBusy = false;
   /** Real sides of changes when they were first seen. */
@@ -56,7 +58,9 @@ export class PlainReview implements ReviewLayer {
     const changes = paths.flatMap((path) => this.#compare(path, before.get(path), after.get(path)));
     for (const path of this.#bases.keys())
       if (!changes.some((change) => change.path === path)) this.#bases.delete(path);
-    return { changes, cut: false, digest: sha256(JSON.stringify(changes)) };
+    const cut = changes.length > this.mostChanges;
+    const listed = changes.slice(0, this.mostChanges);
+    return { changes: listed, cut, digest: sha256(JSON.stringify([listed, cut])) };
   }
 
   #compare(path: string, before: string | undefined, after: string | undefined): ReviewChange[] {
@@ -93,6 +97,7 @@ export class PlainReview implements ReviewLayer {
     if (this.isBusy) throw new AppError("conflict", "An agent is at work.", { passing: true });
     const now = await this.diff();
     if (now.digest !== digest) throw new AppError("conflict", "It has changed.");
+    if (now.cut && paths === undefined) throw new AppError("conflict", "There are more changes than are listed.");
     const names = now.changes.map(({ path, kind }) => ({ path, kind, bytes: 0 }));
     const { chosen, unknown } = chooseChanges(names, paths);
     if (unknown.length > 0) throw new AppError("not_found", `Nothing has changed at ${unknown.join(", ")}.`);

@@ -60,7 +60,7 @@ export class ReviewEffects {
       for (const approval of await store.undone()) {
         const result = await this.#settle(approval);
         if (result === "waits") outcome = "waits";
-        else if (result.kept.length > 0) again.add(approval.group);
+        else if (result.kept.length > 0 || reviewOf(approval).isCut === true) again.add(approval.group);
       }
       for (const group of again) await askAgain(group);
     } catch (error) {

@@ -153,3 +153,17 @@ test("what an agent or a person makes is protected from the next turn on", async
   expect(added).toBe("The mount x is made anew: sub/.git is not protected.");
   expect(replaced).toBe("The mount x is made anew: .vscode is not protected.");
 });
+
+test("what is covered and protected is so by each way to it, also through a second mount of a part", async () => {
+  const { root } = await project(["sub/.ENV", "sub/.vscode/x"]);
+  const verdicts = await judgeMounts(
+    [
+      { source: root, target: "whole", access: "rw" },
+      { source: join(root, "sub"), target: "part", access: "rw" },
+    ],
+    context,
+  );
+
+  expect(verdicts).toMatchObject([{ covered: [{ path: "sub/.ENV" }] }, { covered: [{ path: ".ENV" }] }]);
+  expect(verdicts.map(pathsOf)).toEqual([["sub/.vscode"], [".vscode"]]);
+});

@@ -288,6 +288,29 @@ test("where only what programs run by themselves waits, all else is applied: del
   expect(texts).toContain("The setting protect has applied 63 changes in site");
 });
 
+test("of more changes than can be listed those that are shown are decided first, none by a setting", async () => {
+  await using rig = await openReviewRig({ settings: { apply: "auto-text" } });
+  rig.layer.mostChanges = 2;
+  await rig.turn({ "a.txt": "1\n", "b.txt": "2\n", "c.txt": "3\n" });
+  const [card = ""] = await rig.texts();
+  const before = await rig.real("a.txt");
+
+  await rig.answer(await onlyCode(rig), true);
+  await rig.effects.carryOut();
+
+  expect(card).toContain("2 added");
+  expect(card).toContain("There are more changes than can be listed; they come next.");
+  expect(before).toBeUndefined();
+  expect([await rig.real("a.txt"), await rig.real("b.txt"), await rig.real("c.txt")]).toEqual([
+    "1\n",
+    "2\n",
+    undefined,
+  ]);
+  const next = (await rig.texts()).at(-1) ?? "";
+  expect(next).toContain("+ c.txt");
+  expect(next).not.toContain("more changes than can be listed");
+});
+
 test("by auto-text nobody gets a repository into the folder piece by piece", async () => {
   await using rig = await openReviewRig({ settings: { apply: "auto-text" } });
   await rig.turn({ "x/objects/a": "a\n", "x/refs/a": "a\n", note: "n\n" });
