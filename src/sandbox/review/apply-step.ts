@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { closeSync, readSync, writeSync } from "node:fs";
 import { setImmediate as nextTurnOfLoop } from "node:timers/promises";
 
+import { openPlace } from "./entry-place.ts";
 import { errorCode } from "../../lib/app-error.ts";
 import { EntryReader, type EntryFacts, stateOf } from "./entry-facts.ts";
 import type { ApplyStep } from "./layer-record.ts";
@@ -26,19 +27,15 @@ class Kept extends Error {}
  * real entry is what it should be. May be repeated after a death in its middle.
  */
 export async function applyStep(step: ApplyStep, roots: Roots): Promise<string | undefined> {
-  const names = namesOf(step.key);
-  const name = names.pop() ?? Buffer.alloc(0);
-  const chain = openChain(roots.real, names);
+  using place = openPlace(roots.real, step.key);
+  const { parent, name } = place;
+  if (parent === undefined) return step.after === undefined ? undefined : "has no folder to be put into";
   try {
-    const parent = chain.at(-1) ?? roots.real;
-    if (chain.length < names.length) return step.after === undefined ? undefined : "has no folder to be put into";
     await put(step, { ...roots, parent, name });
     return undefined;
   } catch (error) {
     if (error instanceof Kept) return error.message;
     throw error;
-  } finally {
-    for (const folder of chain.toReversed()) folder[Symbol.dispose]();
   }
 }
 
@@ -142,13 +139,11 @@ async function putFile(
 
 /** Copies the file of the layer to a temporary one beside its place, whole and on the disk. */
 async function copyInto(temporary: string, { key, after, uid, gid }: ApplyStep, place: Place): Promise<void> {
-  const names = namesOf(key);
-  const name = names.pop() ?? Buffer.alloc(0);
   const target = place.parent.createFile(temporary);
-  const chain = openChain(place.layer, names);
   try {
-    if (chain.length < names.length) throw new Kept(changedMeanwhile);
-    const source = (chain.at(-1) ?? place.layer).openFile(name);
+    using from = openPlace(place.layer, key);
+    if (from.parent === undefined) throw new Kept(changedMeanwhile);
+    const source = from.parent.openFile(from.name);
     try {
       const sha256 = await pour(source, target);
       if (sha256 !== after?.sha256) throw new Kept(changedMeanwhile);
@@ -161,7 +156,6 @@ async function copyInto(temporary: string, { key, after, uid, gid }: ApplyStep, 
     throw error;
   } finally {
     closeSync(target);
-    for (const folder of chain.toReversed()) folder[Symbol.dispose]();
   }
 }
 
@@ -197,25 +191,4 @@ function keepingWhatIsThere(make: () => void): void {
 
 async function factsOf(parent: OpenedFolder, name: Buffer): Promise<EntryFacts | undefined> {
   return new EntryReader().read(parent, name, { show: false });
-}
-
-/** Opens the folders of a path one after another; fewer than names when one is missing or a link. */
-export function openChain(root: OpenedFolder, names: readonly Buffer[]): OpenedFolder[] {
-  const chain: OpenedFolder[] = [];
-  try {
-    for (const name of names) {
-      const next = (chain.at(-1) ?? root).folder(name);
-      if (next === undefined) break;
-      chain.push(next);
-    }
-    return chain;
-  } catch (error) {
-    for (const folder of chain) folder[Symbol.dispose]();
-    throw error;
-  }
-}
-
-/** The names that a key is made of. */
-export function namesOf(key: string): Buffer[] {
-  return key.split("/").map((name) => Buffer.from(name, "latin1"));
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, readSync, writeSync } from "node:fs";
 
-import { namesOf, openChain } from "./apply-step.ts";
+import { namesOf, openPlace } from "./entry-place.ts";
 import type { OpenedFolder, Ownership } from "./opened-folder.ts";
 import { isWithin } from "../../lib/files/paths.ts";
 
@@ -129,12 +129,6 @@ function within<Result>(
   key: string,
   use: (parent: OpenedFolder, name: Buffer) => Result,
 ): Result | undefined {
-  const names = namesOf(key);
-  const name = names.pop() ?? Buffer.alloc(0);
-  const chain = openChain(root, names);
-  try {
-    return chain.length < names.length ? undefined : use(chain.at(-1) ?? root, name);
-  } finally {
-    for (const folder of chain.toReversed()) folder[Symbol.dispose]();
-  }
+  using place = openPlace(root, key);
+  return place.parent && use(place.parent, place.name);
 }
