@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { closeSync, readSync, writeSync } from "node:fs";
 import { setImmediate as nextTurnOfLoop } from "node:timers/promises";
 
-import { openPlace } from "./entry-place.ts";
+import { openPathTo } from "./entry-path.ts";
 import { errorCode } from "../../lib/app-error.ts";
 import { EntryReader, type EntryFacts, stateOf } from "./entry-facts.ts";
 import type { ApplyStep } from "./layer-record.ts";
@@ -27,7 +27,7 @@ class Kept extends Error {}
  * real entry is what it should be. May be repeated after a death in its middle.
  */
 export async function applyStep(step: ApplyStep, roots: Roots): Promise<string | undefined> {
-  using place = openPlace(roots.real, step.key);
+  using place = openPathTo(roots.real, step.key);
   const { parent, name } = place;
   if (parent === undefined) return step.after === undefined ? undefined : "has no folder to be put into";
   try {
@@ -141,7 +141,7 @@ async function putFile(
 async function copyInto(temporary: string, { key, after, uid, gid }: ApplyStep, place: Place): Promise<void> {
   const target = place.parent.createFile(temporary);
   try {
-    using from = openPlace(place.layer, key);
+    using from = openPathTo(place.layer, key);
     if (from.parent === undefined) throw new Kept(changedMeanwhile);
     const source = from.parent.openFile(from.name);
     try {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, readSync, writeSync } from "node:fs";
 
-import { namesOf, openPlace } from "./entry-place.ts";
+import { namesOf, openPathTo } from "./entry-path.ts";
 import type { OpenedFolder, Ownership } from "./opened-folder.ts";
 import { isWithin } from "../../lib/files/paths.ts";
 
@@ -129,6 +129,6 @@ function within<Result>(
   key: string,
   use: (parent: OpenedFolder, name: Buffer) => Result,
 ): Result | undefined {
-  using place = openPlace(root, key);
+  using place = openPathTo(root, key);
   return place.parent && use(place.parent, place.name);
 }

@@ -5,8 +5,8 @@ export function namesOf(key: string): Buffer[] {
   return key.split("/").map((name) => Buffer.from(name, "latin1"));
 }
 
-/** A place below an open folder, with the folders on the way to it open. */
-export interface EntryPlace extends Disposable {
+/** A path below an open folder, with the folders on the way to it open. */
+export interface EntryPath extends Disposable {
   /** The folder that holds the entry; undefined when one on the way is missing or a link. */
   readonly parent: OpenedFolder | undefined;
   /** In the parent. */
@@ -14,7 +14,7 @@ export interface EntryPlace extends Disposable {
 }
 
 /** Opens the folders on the way to an entry one after another, no link followed. */
-export function openPlace(root: OpenedFolder, key: string): EntryPlace {
+export function openPathTo(root: OpenedFolder, key: string): EntryPath {
   using stack = new DisposableStack();
   const folders = namesOf(key);
   const name = folders.pop() ?? Buffer.alloc(0);
