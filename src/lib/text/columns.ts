@@ -22,16 +22,18 @@ function characterColumns(character: string): number {
   return sum;
 }
 
-/** The beginning of a text of one line, with `…` for what has no room in this many columns. */
+/**
+ * The beginning of a text of one line, with `…` for what has no room in this many columns. What comes behind that is
+ * not looked at.
+ */
 export function cutToColumns(text: string, columns: number): string {
-  if (columnsOf(text) <= columns) return text;
-  let [kept, used] = ["", 0];
-  for (const character of charactersOf(text)) {
-    used += characterColumns(character);
-    if (used > columns - 1) break;
-    kept += character;
+  let [used, kept] = [0, 0];
+  for (const { segment, index } of segmenter().segment(text)) {
+    used += characterColumns(segment);
+    if (used > columns) return `${text.slice(0, kept)}…`;
+    if (used <= columns - 1) kept = index + segment.length;
   }
-  return `${kept}…`;
+  return text;
 }
 
 /**
@@ -41,18 +43,29 @@ export function cutToColumns(text: string, columns: number): string {
 export function wrapLine(line: string, { first, next }: { readonly first: number; readonly next: number }): string[] {
   const lines: string[] = [];
   let [current, blanks, room] = ["", "", first];
-  for (const piece of wordsOf(line).flatMap((word) => (columnsOf(word) > next ? charactersOf(word) : [word]))) {
-    const columns = columnsOf(piece);
-    const isBlank = /^\s/.test(piece);
+  for (const { text, columns, isBlank } of wordsOf(line).flatMap((word) =>
+    word.columns > next ? cut(word) : [word],
+  )) {
     if (!isBlank && columns > room) {
       lines.push(current);
       [current, blanks, room] = ["", "", next];
     }
-    if (!isBlank) current += blanks + piece;
-    blanks = isBlank ? blanks + piece : "";
+    if (!isBlank) current += blanks + text;
+    blanks = isBlank ? blanks + text : "";
     room -= columns;
   }
   return [...lines, current];
+}
+
+/** A piece of a line that is not broken, unless it has room in no line. */
+interface Word {
+  text: string;
+  columns: number;
+  readonly isBlank: boolean;
+}
+
+function cut({ text, isBlank }: Word): Word[] {
+  return charactersOf(text).map((character) => ({ text: character, columns: characterColumns(character), isBlank }));
 }
 
 function charactersOf(word: string): string[] {
@@ -60,16 +73,19 @@ function charactersOf(word: string): string[] {
 }
 
 /** Blanks, and what must not be broken, in turn. */
-function wordsOf(line: string): string[] {
-  const words: string[] = [];
+function wordsOf(line: string): Word[] {
+  const words: Word[] = [];
   let before: "blank" | "wide" | "narrow" | undefined;
-  for (const { segment } of segmenter().segment(line)) {
-    const kind = /^\s/.test(segment) ? "blank" : characterColumns(segment) > 1 ? "wide" : "narrow";
+  for (const segment of charactersOf(line)) {
+    const columns = characterColumns(segment);
+    const kind = /^\s/.test(segment) ? "blank" : columns > 1 ? "wide" : "narrow";
     const isGlued = kind === before ? kind !== "wide" : false;
     const stays = kind !== "blank" && before !== "blank" && closing.test(segment);
     const last = words.at(-1);
-    if (last !== undefined && (isGlued || stays)) words[words.length - 1] = last + segment;
-    else words.push(segment);
+    if (last !== undefined && (isGlued || stays)) {
+      last.text += segment;
+      last.columns += columns;
+    } else words.push({ text: segment, columns, isBlank: kind === "blank" });
     before = kind;
   }
   return words;

@@ -1,8 +1,16 @@
-/** The candidate that is most alike, ignoring case, if it is alike enough to be a slip of the keyboard. */
+/** Longest word that is compared, in characters: comparing takes the square of that, and names are shorter. */
+const longestWord = 100;
+
+/**
+ * The candidate that is most alike, ignoring case, if it is alike enough to be a slip of the keyboard. There is none
+ * for a word that is too long for a name.
+ */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
+  if (word.length > longestWord) return undefined;
   const allowed = Math.max(1, Math.floor(word.length / 3));
   let best: { candidate: string; edits: number } | undefined;
   for (const candidate of candidates) {
+    if (Math.abs(candidate.length - word.length) > allowed) continue;
     const edits = countEdits(word.toLowerCase(), candidate.toLowerCase());
     if (edits <= allowed && edits < (best?.edits ?? Infinity)) best = { candidate, edits };
   }
