@@ -19,12 +19,14 @@ import { checkPackages } from "./machine/packages.ts";
 import { checkPlugins } from "./agents/plugins.ts";
 import { checkWeb } from "./agents/web.ts";
 import { checkPeopleIds } from "./home/people.ts";
+import { checkKernel } from "./machine/kernel.ts";
 import { checkDisk, checkHome, checkNode, checkPermissions } from "./machine/machine.ts";
 
 /** Every check, in an order in which the first bad one is usually the cause of those after it. */
 export function createChecks(context: CommandContext, deep: boolean): AsyncGenerator<CheckResult> {
   const checks: Check[] = [
     { name: "node", run: () => checkNode() },
+    { name: "kernel", run: () => checkKernel() },
     { name: "home", run: () => checkHome(context.paths) },
     { name: "permissions", run: () => checkPermissions(context.paths) },
     { name: "disk", run: () => checkDisk(context.paths) },
