@@ -51,6 +51,35 @@ test("when the tasks of many groups are due at once, each is run once and each g
   expect(asked.indexOf("") - spokenAfter).toBeLessThanOrEqual(places);
 }, 400_000);
 
+test("tasks of one group that are all at work keep no place from a member of another group who speaks", async () => {
+  const answered = Promise.withResolvers<void>();
+  const channel = new FakeChannel();
+  let tasks = 0;
+  await using model = await startOpenAiServer(async ({ lastText }) => {
+    if (!lastText.includes("look ")) return { text: "hello yourself" };
+    tasks += 1;
+    if (tasks === 1) void channel.say("speaker", "hello");
+    // As long as a command that never ends.
+    await answered.promise;
+    return { text: "looked" };
+  });
+  const names = [...crowdNames(1), "speaker"];
+  const chats = names.map((chat) => [chat, { channel: channel.name, chat, trigger: "always" }]);
+  const config = { sessions: { maxHot: places }, groups: Object.fromEntries(chats) };
+  const due = 12;
+  await using crowd = await gatherCrowd({ groups: 1, tasksPerGroup: due, channel, modelUrl: model.url, config });
+  const host = await crowd.start();
+
+  await expect.poll(() => channel.heard("speaker"), { timeout: 120_000 }).toEqual(["hello yourself"]);
+  const atWork = tasks;
+  answered.resolve();
+  await expect.poll(() => channel.heard("group-0").length, { timeout: 120_000 }).toBe(due);
+  await host.settled();
+  await host[Symbol.asyncDispose]();
+
+  expect(atWork).toBe(1);
+}, 300_000);
+
 /** Reported ends of runs. */
 async function endsTold(home: string) {
   await using store = await openStore({ kind: "sqlite", path: join(home, "crabpot.sqlite") });

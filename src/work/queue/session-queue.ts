@@ -52,10 +52,10 @@ export interface SessionQueueOptions {
 }
 
 /**
- * Runs one thing at a time per session, several sessions at once. WorkSlots go to those that people wait for, then to
- * the group that has the fewest: so a group with many sessions gets no more than one with a single one while others
- * wait. It holds names only, never work: what is due is in the store, so a wake-up that is lost with the process loses
- * nothing.
+ * Runs one thing at a time per session, several sessions at once. WorkSlots go to those that people wait for, of which
+ * some are kept for them, then to the group that has the fewest: so a group with many sessions gets no more than one
+ * with a single one while others wait. It holds names only, never work: what is due is in the store, so a wake-up that
+ * is lost with the process loses nothing.
  */
 export class SessionQueue implements AsyncDisposable {
   readonly #sessions = new Map<string, Known>();
@@ -188,7 +188,7 @@ export class SessionQueue implements AsyncDisposable {
 
   /** Runs in a slot. Queued work of a stopped queue stays in the store. */
   async #runInPlace(known: Known): Promise<void> {
-    using place = await this.#places.enter(known.group, () => known.awaited);
+    using place = await this.#places.enter(known.group, () => known.awaited || known.awaitedAgain);
     if (this.#stopped) return;
     if (this.#held.has(known.group)) return void this.#heldBack.add(known);
     await this.#run(known, place);

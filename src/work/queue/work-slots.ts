@@ -5,6 +5,8 @@ import { rejectAt } from "../../lib/time/reject-at.ts";
 const sliceMs = 10_000;
 /** Number of slots in a row for awaited work, after which other queued work gets one. */
 const mostInARow = 8;
+/** Part of the slots that is kept for work that people wait for, and that one group's other work may have at most. */
+const share = 1 / 4;
 
 interface Seat {
   readonly group: string;
@@ -12,9 +14,10 @@ interface Seat {
   readonly isAwaited: () => boolean;
   /** Resolved when the seat gets a place; undefined while it does not stand in line. */
   turn: PromiseWithResolvers<void> | undefined;
+  /** True when nobody waited for it as it last got a place. */
+  isOwn: boolean;
   holds: boolean;
   since: number;
-  isAway: boolean;
 }
 
 /**
@@ -23,6 +26,9 @@ interface Seat {
  * only waits, as for its tools, gives its slot to the next in line and queues again when it continues. As many may be
  * away as there are slots, so at most twice as many are under way. Beyond that, the one that is longest overdue is told
  * to end.
+ *
+ * People come first: a quarter of the slots, and of those who may be away, is for awaited work alone, and the other
+ * work of one group has a quarter at most. With a single slot both have it in turn.
  */
 export class WorkSlots {
   readonly #count: number;
@@ -32,13 +38,19 @@ export class WorkSlots {
   readonly #line = new Set<Seat>();
   /** WorkSlots held, by group. */
   readonly #held = new Map<string, number>();
+  /** Those of them that nobody waits for. */
+  readonly #own = new Map<string, number>();
+  /** Most of these for one group, and for all together. */
+  readonly #mostOfGroup: number;
+  readonly #mostOwn: number;
+  #ownInAll = 0;
   /** Order in which groups last got a slot, since nobody held one. */
   readonly #given = new Map<string, number>();
   #gifts = 0;
   /** WorkSlots given in a row to work that people wait for, while other work stood in line. */
   #inARow = 0;
   #free: number;
-  #away = 0;
+  readonly #away = new Set<Seat>();
   /** Sessions that would leave if fewer were away. */
   readonly #leaving = new Set<Seat>();
   readonly #overdue = new Map<Seat, () => void>();
@@ -48,12 +60,14 @@ export class WorkSlots {
   constructor(options: { readonly count: number; readonly now: () => number }) {
     this.#count = options.count;
     this.#free = options.count;
+    this.#mostOfGroup = Math.max(1, Math.floor(options.count * share));
+    this.#mostOwn = Math.max(1, options.count - this.#mostOfGroup);
     this.#now = options.now;
   }
 
   /** A place for work of this group, as soon as it is its turn. `isAwaited` is asked whenever a place is free. */
   async enter(group: string, isAwaited: () => boolean = () => false): Promise<WorkSlot> {
-    const seat: Seat = { group, isAwaited, turn: undefined, holds: false, since: 0, isAway: false };
+    const seat: Seat = { group, isAwaited, turn: undefined, isOwn: false, holds: false, since: 0 };
     await this.#standInLine(seat);
     return {
       leave: () => this.#leave(seat),
@@ -84,7 +98,9 @@ export class WorkSlots {
       if (!seat) return;
       this.#line.delete(seat);
       this.#free -= 1;
-      this.#held.set(seat.group, this.#heldBy(seat) + 1);
+      seat.isOwn = !seat.isAwaited();
+      add(this.#held, seat.group, 1);
+      if (seat.isOwn) this.#countOwn(seat, 1);
       this.#given.set(seat.group, (this.#gifts += 1));
       seat.holds = true;
       seat.since = this.#now();
@@ -98,7 +114,7 @@ export class WorkSlots {
     let other: Seat | undefined;
     for (const seat of this.#line) {
       if (seat.isAwaited()) awaited = !awaited || this.#isBefore(seat, awaited) ? seat : awaited;
-      else other = !other || this.#isBefore(seat, other) ? seat : other;
+      else if (this.#mayHold(seat)) other = !other || this.#isBefore(seat, other) ? seat : other;
     }
     if (!awaited || !other) {
       this.#inARow = 0;
@@ -106,6 +122,21 @@ export class WorkSlots {
     }
     this.#inARow = (this.#inARow + 1) % (mostInARow + 1);
     return this.#inARow === 0 ? other : awaited;
+  }
+
+  /** May work that nobody waits for have one more slot? */
+  #mayHold(seat: Seat): boolean {
+    return this.#ownInAll < this.#mostOwn && !this.#isServed(seat);
+  }
+
+  #countOwn({ group }: Seat, change: 1 | -1): void {
+    add(this.#own, group, change);
+    this.#ownInAll += change;
+  }
+
+  /** Has its group as many slots as it may have for what nobody waits for? */
+  #isServed({ group }: Seat): boolean {
+    return (this.#own.get(group) ?? 0) >= this.#mostOfGroup;
   }
 
   #isBefore(seat: Seat, other: Seat): boolean {
@@ -128,21 +159,23 @@ export class WorkSlots {
 
   #leave(seat: Seat): void {
     if (!seat.holds) return;
-    if (this.#away >= this.#count) {
+    if (!this.#mayBeAway(seat)) {
       this.#leaving.add(seat);
       return;
     }
     this.#leaving.delete(seat);
-    seat.isAway = true;
-    this.#away += 1;
+    this.#away.add(seat);
     this.#giveUp(seat);
   }
 
+  #mayBeAway({ isOwn }: Seat): boolean {
+    if (this.#away.size >= this.#count) return false;
+    return !isOwn || [...this.#away].filter((seat) => seat.isOwn).length < this.#mostOwn;
+  }
+
   #comeBack(seat: Seat): void {
-    if (!seat.isAway) return;
-    seat.isAway = false;
-    this.#away -= 1;
-    const [next] = this.#leaving;
+    if (!this.#away.delete(seat)) return;
+    const next = [...this.#leaving].find((one) => this.#mayBeAway(one));
     if (next) this.#leave(next);
   }
 
@@ -152,9 +185,14 @@ export class WorkSlots {
     return { [Symbol.dispose]: () => this.#overdue.delete(seat) };
   }
 
-  /** One for each that waits, the one that has been overdue for longest first. */
+  /**
+   * One for each that waits, the one that has been overdue for longest first. Who waits for its own group alone makes
+   * nobody end.
+   */
   #makeOverdueEnd(): void {
-    const waiting = this.#line.difference(this.#ending).size;
+    if (this.#overdue.size === 0) return;
+    const line = [...this.#line.difference(this.#ending)];
+    const waiting = line.filter((seat) => seat.isAwaited() || !this.#isServed(seat)).length;
     for (const [seat, end] of this.#overdue) {
       if (this.#ending.size >= waiting) return;
       this.#overdue.delete(seat);
@@ -176,9 +214,15 @@ export class WorkSlots {
     if (!seat.holds) return;
     seat.holds = false;
     this.#free += 1;
-    const held = this.#heldBy(seat) - 1;
-    if (held > 0) this.#held.set(seat.group, held);
-    else this.#held.delete(seat.group);
+    add(this.#held, seat.group, -1);
+    if (seat.isOwn) this.#countOwn(seat, -1);
     this.#fillPlaces();
   }
+}
+
+/** Changes a count; one of nothing is left out. */
+function add(counts: Map<string, number>, key: string, change: 1 | -1): void {
+  const count = (counts.get(key) ?? 0) + change;
+  if (count > 0) counts.set(key, count);
+  else counts.delete(key);
 }

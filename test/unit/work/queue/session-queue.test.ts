@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 
 import { type QueuedSession, SessionQueue } from "../../../../src/work/queue/session-queue.ts";
 
-/** The one session of a group. */
-const only = (group: string): QueuedSession => ({ session: `${group}'s`, group });
+/** The one session of a group, for whose answer people wait. */
+const only = (group: string): QueuedSession => ({ session: `${group}'s`, group, awaited: true });
 
 /** A queue whose runs end when the test says so; keeps what started, in order, and how many ran at once. */
 function controlledQueue(concurrency: number) {

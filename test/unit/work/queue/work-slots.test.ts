@@ -4,6 +4,8 @@ import { expect, test } from "vitest";
 import type { WorkSlot } from "../../../../src/domain/work/work-slot.ts";
 import { WorkSlots } from "../../../../src/work/queue/work-slots.ts";
 
+/** People wait for it. */
+const people = (): boolean => true;
 const never = new AbortController().signal;
 
 /** WorkSlots on a clock that the test sets. */
@@ -193,10 +195,10 @@ test("whatever work does, never more hold a place than there are, nor twice as m
 
 test("a group with many sessions gets no more places than one with a single one while others wait", async () => {
   const { got, enter } = openPlaces(2);
-  const [first, second] = [await enter("busy"), await enter("busy")];
-  const third = enter("busy");
-  const late = enter("late");
-  const other = enter("other");
+  const [first, second] = [await enter("busy", people), await enter("busy", people)];
+  const third = enter("busy", people);
+  const late = enter("late", people);
+  const other = enter("other", people);
 
   first[Symbol.dispose]();
   (await late)[Symbol.dispose]();
@@ -292,10 +294,72 @@ test("however much people ask for, each ninth place goes to other work", async (
 
 test("the first groups that get a place are not given a second one before the others have one", async () => {
   const { got, enter } = openPlaces(2);
-  const running = await Promise.all([enter("a"), enter("b")]);
-  const line = ["a", "b", "c", "d"].map((name) => enter(name));
+  const running = await Promise.all([enter("a", people), enter("b", people)]);
+  const line = ["a", "b", "c", "d"].map((name) => enter(name, people));
   const ended = line.map(async (place) => (await place)[Symbol.dispose]());
   for (const place of running) place[Symbol.dispose]();
   await Promise.all(ended);
   expect(got).toEqual(["a", "b", "c", "d", "a", "b"]);
+});
+
+/** Fifty tasks of one group are due at once, each of which runs a command that takes its time. */
+async function openCrowdedPlaces(count: number) {
+  const { got, enter } = openPlaces(count);
+  const tasks = Array.from({ length: 50 }, async () => {
+    const place = await enter("tasks");
+    place.leave();
+    return place;
+  });
+  await settled();
+  return { got, enter, tasks };
+}
+
+test("fifty tasks of one group that all wait for their commands leave room for whoever is spoken to", async () => {
+  const { got, enter } = await openCrowdedPlaces(16);
+  const begun = got.length;
+
+  const places = await Promise.all(Array.from({ length: 4 }, (_, index) => enter(`chat ${index}`, people)));
+  for (const place of places) place.leave();
+  await Promise.all(Array.from({ length: 4 }, (_, index) => enter(`other chat ${index}`, people)));
+
+  expect(begun).toBe(16);
+  expect(got.slice(begun)).toHaveLength(8);
+});
+
+test("the work of another group that nobody waits for is not behind fifty tasks of one", async () => {
+  const { got, enter } = await openCrowdedPlaces(16);
+  const begun = got.length;
+
+  await Promise.all([enter("other tasks"), enter("heartbeat")]);
+
+  expect(got.slice(begun)).toEqual(["other tasks", "heartbeat"]);
+});
+
+test("tasks that wait for others of their group alone make nobody else end", async () => {
+  const { enter } = openPlaces(4);
+  const ended: string[] = [];
+  const chat = await enter("chat", people);
+  chat.overdue(() => ended.push("chat"));
+
+  await enter("tasks");
+  void enter("tasks");
+  await settled();
+
+  expect(ended).toEqual([]);
+});
+
+test("however much other work there is, one piece of work that people wait for begins at once", async () => {
+  const own = fc.record({ group: fc.constantFrom("a", "b", "c", "d", "e"), leaves: fc.boolean() });
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 2, max: 20 }), fc.array(own, { maxLength: 60 }), async (count, works) => {
+      const { got, enter } = openPlaces(count);
+      for (const { group, leaves } of works) void enter(group).then((place) => (leaves ? place.leave() : undefined));
+      await settled();
+
+      void enter("chat", people);
+      await settled();
+
+      expect(got.at(-1)).toBe("chat");
+    }),
+  );
 });
