@@ -206,7 +206,7 @@ export const attacks: readonly Attack[] = [
       const { outputs } = await stage.calls("careful", [
         shell(fetchPage(stage)),
         [{ name: "sessions_spawn", input: { task: child } }],
-        [{ name: "schedule_task", input: { prompt: task, at: new Date().toISOString() } }],
+        [{ name: "schedule_task", input: () => ({ prompt: task, at: new Date().toISOString() }) }],
         leak,
       ]);
       const hops = (): readonly (readonly string[])[] =>

@@ -126,7 +126,7 @@ export const attacks: readonly Attack[] = [
         ],
         say: "q5 was seen",
       });
-      const input = { prompt: name, mode: "group", at: new Date().toISOString() };
+      const input = () => ({ prompt: name, mode: "group", at: new Date().toISOString() });
       const maker = stage.model.prepare({ rounds: [[{ name: "schedule_task", input }]] });
       await stage.ask("ranked", `@crab ${maker}`, { sender: { id: "boss", name: "Boss" } });
       const folder = join(stage.home, "groups", "ranked");

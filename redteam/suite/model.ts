@@ -13,6 +13,7 @@ import { withPictures } from "./pictures.ts";
 /** A tool call that the attacker's model makes. */
 export interface AttackCall {
   readonly name: string;
+  /** A function is asked when the call is made, for what depends on the time: a turn may begin late. */
   readonly input: unknown;
 }
 
@@ -161,7 +162,9 @@ export class AttackModel implements AsyncDisposable {
       toolOutputs,
     });
     const round = script.rounds[since.filter(({ role }) => role === "assistant").length];
-    const calls = round ? findElements(round, toolOutputs) : this.#obey(name, script, messages.slice(asked));
+    const calls = round
+      ? findElements(round.map(asMade), toolOutputs)
+      : this.#obey(name, script, messages.slice(asked));
     return calls.length > 0
       ? { answer: "", calls }
       : { answer: script.say ?? (toolOutputs.join("\n") || "done"), calls: [] };
@@ -181,6 +184,10 @@ export class AttackModel implements AsyncDisposable {
 
 function contentOf(message: WireMessage | undefined): string {
   return message?.content ?? "";
+}
+
+function asMade({ name, input }: AttackCall): AttackCall {
+  return { name, input: typeof input === "function" ? (input as () => unknown)() : input };
 }
 
 /** `ref: "Order"` becomes the ref of that element in the newest snapshot of a page. */

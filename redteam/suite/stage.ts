@@ -223,8 +223,17 @@ export class Stage implements AsyncDisposable {
   /** Waits for the first reply or notice after `after` that fits. */
   async replyWhere(fits: (reply: Reply) => boolean, after = 0): Promise<Reply> {
     const found = await this.#replies.first(fits, after, AbortSignal.timeout(longestWaitMs));
-    if (found === undefined) throw new AppError("not_found", "There was no answer.");
+    if (found === undefined)
+      throw new AppError("not_found", `There was no answer. ${await this.#lastWords().catch(String)}`);
     return found;
+  }
+
+  /** Lists what was said last and which turns are at work: for a failure that nobody can repeat. */
+  async #lastWords(): Promise<string> {
+    const said = (await this.allReplies()).slice(-3).map(({ group, text }) => `${group}: ${text.slice(0, 100)}`);
+    const turns = await this.list<{ readonly group: string; readonly state: string }>("turns.list", { limit: 100 });
+    const open = turns.filter(({ state }) => state === "running").map(({ group }) => group);
+    return `Last of all: ${said.join(" | ")}. Turns at work: ${open.join(", ") || "none"}.`;
   }
 
   /** Says something and waits for what answers it. */
