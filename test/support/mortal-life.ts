@@ -4,7 +4,22 @@ import { join } from "node:path";
 
 import type { Interception } from "../../src/host/context.ts";
 import type { Launcher } from "../../src/sandbox/pool/launch.ts";
+import type { Store } from "../../src/stores/contract/store.ts";
 import { createCrashPoints } from "./crash-points.ts";
+
+type TableName = {
+  [Part in keyof Store]: Store[Part] extends (...given: never[]) => unknown ? never : Part;
+}[keyof Store];
+
+/** Methods of a part of the store that answer at once, from memory. */
+type AnsweringAtOnce<Part> = {
+  [Method in keyof Part]: Part[Method] extends (...given: never[]) => Promise<unknown> ? never : Method;
+}[keyof Part];
+
+/** All of them: of these nobody waits for an answer, and a refusal would be a promise without an owner. */
+const atOnce: Readonly<Record<{ [Part in TableName]: AnsweringAtOnce<Store[Part]> }[TableName], true>> = {
+  rewrites: true,
+};
 
 /**
  * One life of a host in the test's process: from its death on, no call of it has an effect, and its home is kept as it
@@ -69,13 +84,13 @@ export class MortalLife {
     throw new Error("this host is dead");
   }
 
-  #ofTables<Store extends object>(store: Store): Store {
+  #ofTables<Tables extends object>(store: Tables): Tables {
     const tables = new Map<PropertyKey, unknown>();
     return new Proxy(store, {
       get: (target, key) => {
         const value: unknown = Reflect.get(target, key, target);
         if (typeof value !== "object" || value === null) return value;
-        const table = tables.get(key) ?? this.#watch(value, () => true);
+        const table = tables.get(key) ?? this.#watch(value, (method) => !(method in atOnce));
         tables.set(key, table);
         return table;
       },
