@@ -110,7 +110,7 @@ export async function openTurns(context: AppContext, stack: AsyncDisposableStack
 
 /** Conversations as models are shown them, and what makes those shorter that outgrow them. */
 function createConversations(
-  { store, publish, clock, logger, roles, fingerprint }: AppContext,
+  { store, publish, clock, logger, live, roles, fingerprint }: AppContext,
   { abilities: { running, services }, agents, delivery: { deliver }, groups, models }: TurnParts,
   own: {
     readonly leases: SessionLeases;
@@ -123,6 +123,7 @@ function createConversations(
   const { sessions, messages } = store;
   const { jobs, media, memory, subAgents } = services;
   const { pictures } = media;
+  const hearingOf = createAccessOf(live, roles);
   const clearing = new ResultClearing({ sessions, cacheWatch: new CacheWatch(publish), now: () => clock.now() });
   const shownPictures = new ShownPictures({ sessions, captions: pictures });
   const before = (session: Session) => subAgents.forkOf(session);
@@ -148,7 +149,7 @@ function createConversations(
     watchers,
     prompts,
     offered,
-    messages: { messages, pictures, foreword: running.foreword, roleOf: roles.roleOf, fingerprint, clock },
+    messages: { messages, pictures, foreword: running.foreword, roleOf: roles.roleOf, hearingOf, fingerprint, clock },
     jobs,
   });
   return { conversation, compactions };

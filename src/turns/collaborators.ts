@@ -39,9 +39,12 @@ export interface Conversation {
   toolsOf(scope: TurnScope): Promise<TurnTools>;
   /** Returns what the model has to be told because it changed since the last step. */
   changeSince(scope: TurnScope): Promise<NewStep | undefined>;
-  /** Collects the messages that wait for the session; undefined when none do. */
+  /**
+   * Collects the messages that wait for the session; undefined when none do. `begins`: a turn begins with them; those
+   * of people who are not heard anymore come alone then, without their words, and otherwise not at all.
+   */
   collect(
-    place: Pick<TurnScope, "group" | "settings" | "hears">,
+    place: Pick<TurnScope, "group" | "settings" | "hears"> & { readonly begins: boolean },
     openSession: OpenSession,
   ): Promise<TurnInput | undefined>;
   /** Takes the ids of work that says how jobs ended which this turn has started; each once. */

@@ -24,9 +24,9 @@ import { TurnClock } from "./turn-clock.ts";
 import { closingStep } from "./ending/closing-step.ts";
 import { failureOf } from "./ending/failure-words.ts";
 import { type Lineage, unknownLineage } from "../domain/rights/lineage.ts";
-import { refusalToBegin } from "../rights/people/may-begin.ts";
+import { mayTrigger, refusalToBegin } from "../rights/people/may-begin.ts";
 import { answerTo } from "./reply-target.ts";
-import { unlessGone, workStep } from "./steps/collect-messages.ts";
+import { notDone, unlessGone, workStep } from "./steps/collect-messages.ts";
 import type { NewStep } from "../stores/contract/store.ts";
 import type { TurnCollaborators } from "./collaborators.ts";
 import { draftFor } from "./drafts.ts";
@@ -46,7 +46,10 @@ type Left = "left" | "parked";
 type More = "messages" | "work" | undefined;
 
 /** Place of work on a turn. */
-type Where = Pick<TurnScope, "group" | "session" | "place" | "lease" | "settings" | "models" | "hears" | "fault">;
+type Where = Pick<
+  TurnScope,
+  "group" | "session" | "place" | "lease" | "settings" | "models" | "hears" | "fault" | "refusal"
+>;
 
 /** Runs turns: at most one per session at a time, which the queue sees to. */
 export class TurnRunner {
@@ -173,7 +176,7 @@ export class TurnRunner {
   async #due(where: Where): Promise<DueWork | undefined> {
     const { group, session, settings, hears } = where;
     const work = await this.#parts.store.work.due(session.id, this.#parts.clock.now());
-    const collected = await this.#parts.conversation.collect({ group, settings, hears }, () => session);
+    const collected = await this.#parts.conversation.collect({ group, settings, hears, begins: true }, () => session);
     const since = collected?.waiting[0]?.receivedAt ?? Infinity;
     if (collected && (!work || since <= work.dueAt)) {
       const { step, waiting } = collected;
@@ -184,15 +187,16 @@ export class TurnRunner {
     const { cause, replyTo, dueAt: due, lineage } = work;
     // Words of somebody who is not heard do not get into the conversation.
     const refusal = refusalToBegin(this.#parts.hearingOf, group, lineage);
-    const shown = refusal === undefined ? work : { ...work, text: `Not done: ${refusal}`, payload: undefined };
+    const shown = refusal === undefined ? work : { ...work, text: notDone(refusal), payload: undefined };
     return { cause, replyTo, since: due, step: workStep(shown, where, this.#parts), lineage, messages: [] };
   }
 
   /** Returns the place for a turn of this lineage: narrowed, or with a fault where somebody is not heard. */
   async #behind(where: Where, lineage: Lineage): Promise<Where> {
     const { group, settings } = where;
-    const fault = refusalToBegin(this.#parts.hearingOf, group, lineage);
-    return { ...where, ...(await this.#parts.groups.narrow(settings, lineage.narrowed)), ...(fault && { fault }) };
+    const refusal = refusalToBegin(this.#parts.hearingOf, group, lineage);
+    const narrowed = await this.#parts.groups.narrow(settings, lineage.narrowed);
+    return { ...where, ...narrowed, ...(refusal && { refusal, fault: refusal }) };
   }
 
   #newClock(): TurnClock {
@@ -282,7 +286,8 @@ export class TurnRunner {
   async #finish(scope: TurnScope, end: RecordedTurnEnd): Promise<void> {
     const { store, clock, publish, answers, calls } = this.#parts;
     const { turn } = scope;
-    const messages = await store.messages.ofTurn(turn.id);
+    const all = await store.messages.ofTurn(turn.id);
+    const [messages, waitAgain] = this.#parted(all, scope);
     const at = clock.now();
     // The clock may have been set back.
     const elapsedMs = Math.max(0, at - (messages[0]?.receivedAt ?? turn.startedAt));
@@ -295,7 +300,7 @@ export class TurnRunner {
     const asks = await calls.reviewsOf(scope.group);
     const rows = await store.turns.finish(
       turn.id,
-      { state: end.state, reason, times, at, steps, asks, ...answer },
+      { state: end.state, reason, times, at, steps, asks, waitAgain, ...answer },
       scope.lease,
     );
     await calls.reviewsAsked(asks, rows !== undefined);
@@ -308,6 +313,17 @@ export class TurnRunner {
       const data = { state: ended.state, reason: ended.reason, elapsedMs, times, ...(silent && { silent }) };
       await publish({ type: "turn.ended", ...turnIdsOf(scope), actor: "host", data });
     }
+  }
+
+  /** Messages that end with the turn, and those that wait again: of a refused turn, what people who are heard wrote. */
+  #parted(
+    messages: readonly StoredMessage[],
+    { group, refusal }: TurnScope,
+  ): readonly [readonly StoredMessage[], readonly number[]] {
+    if (refusal === undefined) return [messages, []];
+    const isHeard = ({ channel, sender: { id } }: StoredMessage): boolean =>
+      mayTrigger(this.#parts.hearingOf, group, { channel, id });
+    return [messages.filter((message) => !isHeard(message)), messages.filter(isHeard).map(({ seq }) => seq)];
   }
 }
 

@@ -31,6 +31,8 @@ export interface TurnScope {
   readonly hears: Addressee | undefined;
   /** Reason why it cannot run. */
   readonly fault?: string | undefined;
+  /** Somebody behind it is not heard: the same as the fault, and messages of the others wait again when it ends. */
+  readonly refusal?: string | undefined;
   /** First step of a new turn; undefined when resuming. */
   readonly firstStep?: Step;
 }

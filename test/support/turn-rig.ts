@@ -8,6 +8,7 @@ import { mainSessionKey } from "../../src/domain/turns/session.ts";
 import { AppError } from "../../src/lib/app-error.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
 import type { AgentToolResult, HostPayload } from "../../src/protocol/messages.ts";
+import type { JudgeHearing } from "../../src/rights/people/hearing.ts";
 import { createQuestions } from "../../src/rights/approvals/asking.ts";
 import type { TurnListener } from "../../src/sandbox/pool/hot-container.ts";
 import type { Store } from "../../src/stores/contract/store.ts";
@@ -31,6 +32,8 @@ export interface TurnScript {
   readonly tools?: readonly HostTool[];
   readonly policy?: Parameters<typeof resolvedGroup>[1];
   readonly settings?: { readonly timeoutMs?: number };
+  /** Ids of people who are not heard, which may change meanwhile. */
+  readonly denied?: ReadonlySet<string>;
   /** Called with what the container gets, before its agent acts on it; true: the agent does not. */
   readonly onSent?: (payload: HostPayload, agent: ScriptedAgent) => boolean | Promise<boolean>;
 }
@@ -132,8 +135,9 @@ export async function openTurnRig(script: TurnScript) {
     group,
     session: () => store.sessions.open(mainSessionKey(group), group.name),
     /** Says something to the agent, and lets the runner work on it. */
-    ask: async (id: string) => {
-      await store.messages.insert(say(id), { group: "family", state: "waiting", at: Date.now() });
+    ask: async (id: string, ...others: readonly { readonly id: string; readonly by: string }[]) => {
+      for (const message of [say(id), ...others.map((one) => say(one.id, { sender: { id: one.by, name: one.by } }))])
+        await store.messages.insert(message, { group: "family", state: "waiting", at: Date.now() });
       return runner.run({ group, key: mainSessionKey(group) }, ended.signal, { ...noPlace, [Symbol.dispose]() {} });
     },
     resume: (signal = ended.signal) =>
@@ -173,12 +177,14 @@ function collaborators(
     channelCan: () => true,
   });
   const answers = [...script.answers];
-  const sources = { messages: store.messages, pictures: { imagesOf: async () => new Map() }, fingerprint };
+  const hearingOf: JudgeHearing = (_group, { id }) =>
+    script.denied?.has(id) === true ? { may: "nothing", setting: "deny" } : { may: "trigger" };
+  const sources = { messages: store.messages, pictures: { imagesOf: async () => new Map() }, fingerprint, hearingOf };
   return {
     store,
     active,
     roleOf: () => "member",
-    hearingOf: () => ({ may: "trigger" }),
+    hearingOf,
     groups: { forSession: async (of) => ({ group: of, settings }), narrow: async (whole) => ({ settings: whole }) },
     models: { hold: () => ({ callsTools: () => true, [Symbol.dispose]() {} }) as never },
     pool: {

@@ -1,5 +1,5 @@
 import type { Group } from "../../domain/chats/group.ts";
-import { parseMemberKey } from "../../domain/people/person.ts";
+import { type MemberId, parseMemberKey } from "../../domain/people/person.ts";
 import type { Lineage } from "../../domain/rights/lineage.ts";
 import type { JudgeHearing } from "./hearing.ts";
 
@@ -13,9 +13,17 @@ export function refusalToBegin(
   group: Pick<Group, "name" | "main">,
   { people }: Pick<Lineage, "people">,
 ): string | undefined {
-  const mayTrigger = (key: string): boolean => {
+  const isHeard = (key: string): boolean => {
     const who = parseMemberKey(key);
-    return who !== undefined && judge(group, who).may === "trigger";
+    return who !== undefined && mayTrigger(judge, group, who);
   };
-  return people.every(mayTrigger) ? undefined : "somebody behind it may not set the agent of this group to work.";
+  return people.every(isHeard) ? undefined : refusedWork;
+}
+
+/** Refusal of work, as the end of a sentence. */
+export const refusedWork = "somebody behind it may not set the agent of this group to work.";
+
+/** May this person set the group's agent to work? */
+export function mayTrigger(judge: JudgeHearing, group: Pick<Group, "name" | "main">, who: MemberId): boolean {
+  return judge(group, who).may === "trigger";
 }

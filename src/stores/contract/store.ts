@@ -241,6 +241,8 @@ export interface TurnStore extends TurnReader {
       work?: readonly Omit<NewWork, "lineage">[] | undefined;
       /** The turn's answer to the agent that it works for. */
       handsBack?: string | undefined;
+      /** Messages of it, by `seq`, that wait for another turn instead of being answered. */
+      waitAgain?: readonly number[] | undefined;
       /** Questions that its end raises. */
       asks?: readonly StandingAsk[] | undefined;
     },

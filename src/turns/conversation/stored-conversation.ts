@@ -36,10 +36,7 @@ export class StoredConversation implements Conversation {
     return this.#options.prompts.changeSince(scope);
   }
 
-  collect(
-    place: Pick<TurnScope, "group" | "settings" | "hears">,
-    openSession: OpenSession,
-  ): Promise<TurnInput | undefined> {
+  collect(place: Parameters<Conversation["collect"]>[0], openSession: OpenSession): Promise<TurnInput | undefined> {
     return collectMessages(this.#options.messages, place, openSession);
   }
 

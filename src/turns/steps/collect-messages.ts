@@ -1,4 +1,5 @@
 import { renderWork } from "../context/render-work.ts";
+import type { Group } from "../../domain/chats/group.ts";
 import type { StoredMessage } from "../../domain/chats/message.ts";
 import { sortOrigins } from "../../domain/people/origin.ts";
 import { errorCode } from "../../lib/app-error.ts";
@@ -10,13 +11,15 @@ import type { MessageStore, NewStep } from "../../stores/contract/store.ts";
 import { lineageNow } from "../../domain/rights/lineage.ts";
 import { exposureToMessages, lineageOfMessages } from "./message-origins.ts";
 import { localClock } from "../../lib/time/zone-clock.ts";
-import type { TurnInput, OpenSession, TurnPictures } from "../collaborators.ts";
+import type { Conversation, TurnInput, OpenSession, TurnPictures } from "../collaborators.ts";
 import type { TurnScope } from "../turn-scope.ts";
 import { createMessageIds } from "../context/message-ids.ts";
 import { renderMessages } from "../context/render-messages.ts";
 import { estimateStepTokens } from "../context/tokens.ts";
 import type { Fingerprint } from "../../domain/fingerprint.ts";
 import type { Clock } from "../../lib/time/clock.ts";
+import type { JudgeHearing } from "../../rights/people/hearing.ts";
+import { mayTrigger, refusedWork } from "../../rights/people/may-begin.ts";
 import type { RoleOf } from "../../rights/people/roles.ts";
 
 /** Maximum messages per step; further ones come with the next. */
@@ -28,6 +31,7 @@ export interface MessageSources {
   readonly pictures: Pick<TurnPictures, "imagesOf">;
   readonly foreword?: LookUpForeword | undefined;
   readonly roleOf: RoleOf;
+  readonly hearingOf: JudgeHearing;
   readonly fingerprint: (text: string) => Fingerprint;
   readonly clock: Pick<Clock, "now">;
 }
@@ -38,11 +42,15 @@ export interface MessageSources {
  */
 export async function collectMessages(
   sources: MessageSources,
-  { group, settings, hears }: Pick<TurnScope, "group" | "settings" | "hears">,
+  { group, settings, hears, begins }: Parameters<Conversation["collect"]>[0],
   openSession: OpenSession,
 ): Promise<TurnInput | undefined> {
   if (!hears) return undefined;
-  const waiting = await sources.messages.waiting(group, messagesPerStep, hears);
+  const due = await sources.messages.waiting(group, messagesPerStep, hears);
+  // Since they wrote, somebody may have been denied or have lost a role.
+  const waiting = due.filter(({ channel, sender: { id } }) => mayTrigger(sources.hearingOf, group, { channel, id }));
+  if (begins && waiting.length < due.length)
+    return refusedMessages(sources, group, { messages: due.filter((message) => !waiting.includes(message)) });
   const last = waiting.at(-1);
   if (!last) return undefined;
   const session = await openSession();
@@ -51,7 +59,9 @@ export async function collectMessages(
   const answered = new Set(waiting.map(({ copyOf }) => copyOf));
   const isChatter = ({ seq, state, agent }: StoredMessage): boolean =>
     state === "context" || (!isAddressee(hears, agent) && !answered.has(seq));
-  const chatter = since.filter((message) => message.seq <= last.seq && isChatter(message));
+  const isSilenced = ({ channel, sender: { id } }: StoredMessage): boolean =>
+    sources.hearingOf(group, { channel, id }).may === "nothing";
+  const chatter = since.filter((one) => one.seq <= last.seq && isChatter(one) && !isSilenced(one));
   const shown = [...chatter, ...waiting].toSorted((a, b) => a.seq - b.seq);
   // It looks these up in its own thread; all else is done meanwhile.
   const at = (time: number): string => localClock(settings.timeZone).minuteAt(time);
@@ -87,6 +97,23 @@ export async function collectMessages(
       },
     },
   };
+}
+
+/** A turn that only says that these messages are not answered. What was said before them is for the next turn. */
+function refusedMessages(
+  { clock, roleOf }: MessageSources,
+  group: Group,
+  { messages }: { readonly messages: readonly StoredMessage[] },
+): TurnInput {
+  const body = { kind: "user", text: `<host-note>${notDone(refusedWork)}</host-note>` } as const;
+  const lineage = lineageOfMessages(roleOf, group, messages);
+  const takes = { messages: messages.map(({ seq }) => seq), cursor: 0, lineage };
+  return { waiting: messages, step: { body, tokens: estimateStepTokens(body), at: clock.now(), takes } };
+}
+
+/** Stands in place of words that do not get into a conversation. */
+export function notDone(refusal: string): string {
+  return `Not done: ${refusal}`;
 }
 
 /** Waits for a step that takes something due; undefined when that is gone: somebody took or dropped it meanwhile. */

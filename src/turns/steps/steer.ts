@@ -21,7 +21,7 @@ export async function steer(scope: TurnScope, parts: SteeringParts, steps: TurnS
   if (!hears || turn.replyTo.kind !== "chat") return;
   const { sessions } = parts.store;
   const openSession = (): Promise<Session> => sessions.open(session.key, group.name);
-  const collected = await parts.conversation.collect({ group, settings, hears }, openSession);
+  const collected = await parts.conversation.collect({ group, settings, hears, begins: false }, openSession);
   // What of it still waits comes at the next step.
   if (collected) await unlessGone(steps.add(collected.step));
 }

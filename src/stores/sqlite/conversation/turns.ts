@@ -95,6 +95,17 @@ const settleMessages = statement((kysely, { id }: { readonly id: string }) =>
   kysely.updateTable("messages").set({ state: "answered" }).where("turn", "=", id).where("state", "=", "taken"),
 );
 
+/** `seqs`: of the messages, as JSON. */
+const returnMessages = statement((kysely, { turn, seqs }: { readonly turn: string; readonly seqs: string }) =>
+  kysely
+    .updateTable("messages")
+    .set({ state: "waiting", turn: null })
+    .where(sql<boolean>`seq in (select value from json_each(${seqs}))`)
+    .where("turn", "=", turn)
+    .where("state", "=", "taken")
+    .where("pruned", "=", 0),
+);
+
 type NewStepRow = Omit<Row<"steps">, "seq">;
 
 const insertStep = statement((kysely, { turn, session, conversation, at, tokens, body }: NewStepRow) =>
@@ -264,6 +275,8 @@ export async function finishTurn(
   for (const step of end.steps) await appendStep(transaction, turn, step);
   const times = end.times === undefined ? null : JSON.stringify(end.times);
   await endTurn(transaction, { id, state: end.state, ended_at: end.at, reason: end.reason ?? null, times });
+  if (end.waitAgain && end.waitAgain.length > 0)
+    await returnMessages(transaction, { turn: id, seqs: JSON.stringify(end.waitAgain) });
   await settleMessages(transaction, { id });
   if (turn.cause !== "message") await settleWork(transaction, id);
   if (turn.cause === "agent") await endSubAgentTurn(transaction, turn, { ...end, text: end.handsBack ?? end.reason });

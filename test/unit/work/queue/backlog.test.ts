@@ -33,10 +33,16 @@ async function answer(store: Store, group: string): Promise<boolean> {
     messages: store.messages,
     pictures: { imagesOf: async () => noImages },
     roleOf: () => "member" as const,
+    hearingOf: () => ({ may: "trigger" }) as const,
     fingerprint: () => ({ length: 0, sha256: "0".repeat(64) }) as never,
     clock: systemClock,
   };
-  const place = { group: someGroup(group, chatOf(group)), settings: resolvedGroup(), hears: { except: [] } };
+  const place = {
+    group: someGroup(group, chatOf(group)),
+    settings: resolvedGroup(),
+    hears: { except: [] },
+    begins: true,
+  };
   const intake = await collectMessages(sources, place, () => session);
   if (!intake) return false;
   const id = randomUUID();
