@@ -1,4 +1,5 @@
 import type { HostEvent } from "../domain/events/event.ts";
+import { from } from "../domain/rights/sourced.ts";
 import type { LookUpForeword } from "../domain/turns/foreword.ts";
 import type { Turn } from "../domain/turns/turn.ts";
 import type { ProposalsByTool } from "../rights/approvals/proposals.ts";
@@ -59,8 +60,7 @@ export class RunningAbilities {
     const looking = this.#started.map(async ({ service }) => service.foreword?.(coming));
     const found = (await Promise.all(looking)).filter((one) => one !== undefined);
     if (found.length === 0) return undefined;
-    const texts = found.map(({ text }) => text).filter((text) => text !== "");
-    return { text: texts.join("\n"), origins: found.flatMap(({ origins }) => origins) };
+    return from(found, found.flatMap(({ text }) => (text === "" ? [] : [text])).join("\n"));
   };
 
   /** The changes that their tools propose to people. */

@@ -29,7 +29,7 @@ import { Compactions } from "../turns/compaction/compactions.ts";
 import { Compactor } from "../turns/compaction/compactor.ts";
 import { createFit } from "../turns/compaction/fit-conversation.ts";
 import { ShownConversations } from "../turns/compaction/shown-conversation.ts";
-import { estimatePromptTokens, estimateStepTokens } from "../turns/context/tokens.ts";
+import { estimatePromptTokens } from "../turns/context/tokens.ts";
 import { CacheWatch } from "../turns/conversation/cache-watch.ts";
 import { ResultClearing } from "../turns/conversation/clearing.ts";
 import { ConversationPrompts, type PromptSources } from "../turns/conversation/conversation-prompts.ts";
@@ -241,7 +241,7 @@ function createFormats({ live, adapters, home, publish, clock, logger }: AppCont
 }
 
 function createPrompts(
-  { store, clock, home, environment, logger }: AppContext,
+  { store, clock, home, environment, logger, roles }: AppContext,
   { abilities: { services }, containers: { instructions, launcher, images } }: TurnParts,
   offered: OfferedTools,
 ): ConversationPrompts {
@@ -254,9 +254,10 @@ function createPrompts(
     notesOf: (group) => readAgentNotes(join(home.paths.groups, workFolder(group))),
     instructionsOf: (group, session) => instructions.of(workFolder(group), session.id),
     skillsOf: ({ group, settings }) =>
-      leftOf(services.skills.known(group.name), settings.agent.skills).map(({ name, description }) => ({
+      leftOf(services.skills.known(group.name), settings.agent.skills).map(({ name, description, origins }) => ({
         name,
         description,
+        origins,
       })),
     foldersOf: (group, kind) => launcher.foldersOf(group.name, kind),
     refusedFoldersOf: ({ name }) => {
@@ -270,10 +271,10 @@ function createPrompts(
     },
     reviewNews: new ReviewNews(store.approvals),
     chatOf: ({ channel, chat }) => store.chats.get(channel, chat),
+    roleOf: roles.roleOf,
   };
   return new ConversationPrompts({
     sources,
-    estimateTokens: estimateStepTokens,
     now: () => clock.now(),
     rewrites: () => store.erasure.rewrites(),
     sessions: store.sessions,

@@ -2,8 +2,8 @@ import { LRUCache } from "lru-cache";
 
 import type { Group } from "../domain/chats/group.ts";
 import { abilitiesOf } from "../domain/settings/group-ability.ts";
-import type { ToolCall, ToolDefinition } from "../domain/turns/model.ts";
-import { type Exposure, type Origin, sortOrigins } from "../domain/people/origin.ts";
+import type { OfferedTool, ToolCall } from "../domain/turns/model.ts";
+import type { Exposure } from "../domain/people/origin.ts";
 import type { Provenance, Verdict } from "../domain/rights/policy.ts";
 import type { Sourced } from "../domain/rights/sourced.ts";
 import { stakesOf } from "../domain/rights/stakes.ts";
@@ -13,7 +13,7 @@ import { memoize } from "../lib/memoize.ts";
 import type { SessionStore } from "../stores/contract/session-store.ts";
 import type { Tool } from "./catalog.ts";
 import type { ChannelAbility } from "./define-tool.ts";
-import { exposureOf, originsOfWords } from "./exposure.ts";
+import { exposureOf } from "./exposure.ts";
 import { describeFound } from "./finding/find.ts";
 import { findTools, innerCall } from "./finding/finding-tools.ts";
 import { extended, offerNow } from "./finding/offer.ts";
@@ -33,13 +33,11 @@ export interface ConversationToolsOptions {
 /** The tools of one turn. */
 export interface TurnTools {
   /** Definitions for the model. */
-  readonly definitions: readonly ToolDefinition[];
+  readonly definitions: readonly OfferedTool[];
   /** Announcements for the agent. */
   readonly announced: readonly AnnouncedTool[];
   /** Names of those of sources that the conversation was offered and that are there now. */
   readonly ofSources: readonly string[];
-  /** Origins of what the offered tools say of themselves. */
-  readonly origins: readonly Origin[];
   get(name: string): Tool | undefined;
   /** Which tools besides those that the model is shown a query fits, in words for it. */
   find(query: string): Sourced;
@@ -71,7 +69,7 @@ interface Conversation {
   readonly number: number;
   /** In which it was last looked whether sources have more. */
   readonly turn: string | undefined;
-  readonly definitions: readonly ToolDefinition[];
+  readonly definitions: readonly OfferedTool[];
 }
 
 /**
@@ -91,7 +89,7 @@ export class ConversationTools {
 
   async of(group: Group, turn: TurnPlace, given: TurnCircumstances): Promise<TurnTools> {
     const { provenance, settings } = given;
-    const { writersOfShared } = settings;
+    const folders = [group.name, ...settings.writersOfShared];
     const registry = await this.#options.registryOf(group);
     const audience = this.#audienceOf(group, given);
     const offered = await this.#offered(turn, { registry, audience });
@@ -105,13 +103,11 @@ export class ConversationTools {
       definitions: audience.modelCallsTools ? offered : [],
       announced: announcedOf(registry, names),
       ofSources: names.filter((name) => registry.added.has(name)),
-      origins: sortOrigins(names.flatMap((name) => originsOfWords(registry.get(name)))),
       get: (name) => registry.get(name),
-      find: (query) =>
-        describeFound(query, hiddenFrom(names, { registry, audience }), (name) => originsOfWords(registry.get(name))),
+      find: (query) => describeFound(query, hiddenFrom(names, { registry, audience })),
       provenance: known,
       judge: async (call) => judge(call, { ...circumstances, provenance: await known() }),
-      exposureOf: (calls) => exposureOf({ registry, writersOfShared }, calls.map(innerCall)),
+      exposureOf: (calls) => exposureOf({ registry, folders }, calls.map(innerCall)),
     };
   }
 
@@ -138,7 +134,7 @@ export class ConversationTools {
   async #offered(
     turn: TurnPlace,
     { registry, audience }: { readonly registry: ToolRegistry; readonly audience: Audience },
-  ): Promise<readonly ToolDefinition[]> {
+  ): Promise<readonly OfferedTool[]> {
     const { sessions } = this.#options;
     const { session, conversation: number, id } = turn;
     const known = this.#known.get(session);
@@ -172,7 +168,7 @@ function announcedOf(registry: ToolRegistry, names: readonly string[]): readonly
 function hiddenFrom(
   names: readonly string[],
   { registry, audience }: { readonly registry: ToolRegistry; readonly audience: Audience },
-): readonly ToolDefinition[] {
+): readonly OfferedTool[] {
   return registry.offer(audience).filter(({ name }) => registry.added.has(name) && !names.includes(name));
 }
 

@@ -11,13 +11,11 @@ const builtIn: ReadonlySet<Tool> = new Set<Tool>([...builtInTools, ...findingToo
 /**
  * Exposure caused by calls. A tool in the container may read the whole group folder and shared folders, whatever its
  * input; one that changes anything may write there, and so may anything that runs in the container with a given file.
- * Results of a tool from outside count as the tool's own words.
+ * Results of a tool from outside count as the tool's own words. `folders`: groups that may have written to what the
+ * container sees.
  */
 export function exposureOf(
-  {
-    registry,
-    writersOfShared,
-  }: { readonly registry: Pick<ToolRegistry, "get">; readonly writersOfShared: readonly string[] },
+  { registry, folders }: { readonly registry: Pick<ToolRegistry, "get">; readonly folders: readonly string[] },
   calls: readonly Pick<ToolCall, "name">[],
 ): Exposure | undefined {
   const tools = calls.flatMap(({ name }) => registry.get(name) ?? []);
@@ -26,14 +24,7 @@ export function exposureOf(
   if (origins.length === 0 && inContainer.length === 0) return undefined;
   const givesFiles = tools.some((tool) => tool.runs === "host" && tool.givesFiles === true);
   const writesFolder = givesFiles || inContainer.some(({ readsOnly }) => !readsOnly);
-  const readsFolder = inContainer.length > 0;
-  const alsoReads = readsFolder && writersOfShared.length > 0 ? writersOfShared : undefined;
-  return { origins, readsFolder, writesFolder, ...(alsoReads && { alsoReads }) };
-}
-
-/** Origins of what a tool says of itself: a server's name, description and schema are its words, read by nobody. */
-export function originsOfWords(tool: Tool | undefined): readonly Origin[] {
-  return tool?.runs === "host" && tool.server !== undefined ? ["mcp"] : [];
+  return { origins, folders: inContainer.length > 0 ? folders : [], writesFolder };
 }
 
 function originOf(tool: Tool): Origin | undefined {

@@ -1,7 +1,8 @@
 import * as z from "zod";
 
 import type { GroupAbility } from "../domain/settings/group-ability.ts";
-import type { ToolDefinition } from "../domain/turns/model.ts";
+import type { Origin } from "../domain/people/origin.ts";
+import type { OfferedTool, ToolDefinition } from "../domain/turns/model.ts";
 import { risks, type ToolPolicy } from "../domain/rights/policy.ts";
 import { AppError } from "../lib/app-error.ts";
 import { asAlwaysAsked } from "../rights/policy/always-asked.ts";
@@ -72,7 +73,7 @@ export function asksAlways(tool: Tool): boolean {
 interface Entry {
   readonly tool: Tool;
   /** Made when it is first offered: a schema takes long to put into JSON, and a start offers nothing yet. */
-  readonly definition: () => ToolDefinition;
+  readonly definition: () => OfferedTool;
   readonly announced: AnnouncedTool;
 }
 
@@ -125,7 +126,7 @@ export class ToolRegistry {
   }
 
   /** Definitions of the tools that this audience gets, sorted by name. */
-  offer(audience: Audience): readonly ToolDefinition[] {
+  offer(audience: Audience): readonly OfferedTool[] {
     const entries = [...this.#entries.values()].filter(({ tool }) => this.withheld(tool, audience) === undefined);
     return entries.map(({ tool, definition }) =>
       audience.isMain === true && tool.runs === "host" && tool.mainDescription !== undefined
@@ -191,12 +192,24 @@ function toEntry(tool: Tool): Entry {
       `The tool ${JSON.stringify(name)} cannot be used: ${path.join(".")}: ${message}.`,
     );
   }
-  let definition: ToolDefinition | undefined;
+  let definition: OfferedTool | undefined;
   return {
     tool,
-    definition: () => (definition ??= { name, description, inputSchema: tool.inputSchema ?? inputSchemaOf(tool) }),
+    definition: () =>
+      (definition ??= {
+        name,
+        description,
+        inputSchema: tool.inputSchema ?? inputSchemaOf(tool),
+        origins: originsOfWords(tool),
+      }),
     announced: announced.data,
   };
+}
+
+/** A server's words about its tools are read by nobody; a skill's are of whoever wrote it. */
+function originsOfWords(tool: Tool): readonly Origin[] {
+  if (isCommandTool(tool)) return tool.origins;
+  return tool.runs === "host" && tool.server !== undefined ? ["mcp"] : [];
 }
 
 /** Input schema for callers: fields with a default are optional. */

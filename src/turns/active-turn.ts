@@ -1,11 +1,11 @@
 import type { LimitHit } from "../domain/turns/limit.ts";
 import type { ModelAnswer, ToolResult } from "../domain/turns/model.ts";
-import type { Exposure, Origin } from "../domain/people/origin.ts";
 import type { Part } from "../domain/chats/part.ts";
 import type { Step } from "../domain/turns/turn.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import type { AgentToolResult, ModelRequest } from "../protocol/messages.ts";
-import { keepAgentResults } from "./steps/result-parts.ts";
+import { ofHost } from "../domain/rights/sourced.ts";
+import { keepAgentResults, resultsStep, type SourcedResult } from "./steps/result-parts.ts";
 import { AgentSilence } from "./agent-silence.ts";
 import type { TurnListener } from "../sandbox/pool/hot-container.ts";
 import { finalAnswer, interrupted, lastAnswer } from "./steps/answers.ts";
@@ -322,37 +322,39 @@ export class ActiveTurn implements TurnListener {
     if (last?.body.kind !== "model") return false;
     const { answer, denied } = last.body;
     const refused = new Set(denied.map((result) => result.callId));
-    const byPeople = await this.#gate.denials(last);
-    const bySubAgents = await this.#gate.handedBack(last);
-    const known = [...append, ...bySubAgents.results, ...byPeople.results];
+    const tools = await this.#parts.conversation.toolsOf(this.#scope);
+    const byAgent = append.map((result) => {
+      const call = answer.toolCalls.find(({ id }) => id === result.callId);
+      return { ...result, sources: tools.exposureOf(call ? [call] : []) ?? ofHost`` };
+    });
+    const known = [...byAgent, ...(await this.#gate.handedBack(last)), ...(await this.#gate.denials(last))];
     const given = new Map(known.map((result) => [result.callId, result]));
     const calls = answer.toolCalls.filter((call) => !refused.has(call.id));
-    const results = calls.map((call) => given.get(call.id) ?? interrupted(call.id));
-    if (results.length === 0) return false;
+    const all = calls.map((call) => given.get(call.id) ?? interrupted(call.id));
+    if (all.length === 0) return false;
     const shownBy = (callId: string): readonly Part[] => this.#hostTools.takeShown(callId);
     const container = this.#container;
-    const taken = await keepAgentResults(results, {
+    const taken = await keepAgentResults(all, {
       group: this.#scope.group,
       container,
       pictures: this.#parts.tools,
       shownBy,
     });
     const stored = await this.#withLimits(taken);
-    await publishToolResults(this.#scope, this.#parts, { calls: answer.toolCalls, results: stored });
+    const results = stored.map(({ result }) => result);
+    await publishToolResults(this.#scope, this.#parts, { calls: answer.toolCalls, results });
     // While they ran, others may have written what they read.
-    const tools = await this.#parts.conversation.toolsOf(this.#scope);
-    const exposure = withOrigins(tools.exposureOf(calls), [...bySubAgents.origins, ...byPeople.origins]);
-    await this.#steps.addNow({ kind: "tools", results: stored }, { exposure });
+    await this.#steps.add(resultsStep(stored, { exposure: tools.exposureOf(calls), at: this.#steps.now() }));
     return true;
   }
 
   /** Tells the model which limits its tools have run into: from inside, the effect looks like anything. */
-  async #withLimits(results: readonly ToolResult[]): Promise<readonly ToolResult[]> {
+  async #withLimits(results: readonly SourcedResult[]): Promise<readonly SourcedResult[]> {
     const hits = (await this.#container?.limitHits()) ?? [];
     const last = results.at(-1);
     if (!last || hits.length === 0) return results;
     const remarks = hits.map((hit) => `[${hit.text}]`);
-    return [...results.slice(0, -1), withRemarks(last, remarks)];
+    return [...results.slice(0, -1), { ...last, result: withRemarks(last.result, remarks) }];
   }
 
   async #onToolRequest(request: HostToolRequest): Promise<void> {
@@ -379,12 +381,6 @@ export class ActiveTurn implements TurnListener {
     this.#silence.told();
     await container.send(payload);
   }
-}
-
-function withOrigins(exposure: Exposure | undefined, origins: readonly Origin[]): Exposure | undefined {
-  if (origins.length === 0) return exposure;
-  const { origins: before = [], ...reach } = exposure ?? { readsFolder: false, writesFolder: false };
-  return { ...reach, origins: [...before, ...origins] };
 }
 
 function withRemarks(result: ToolResult, remarks: readonly string[]): ToolResult {

@@ -21,13 +21,14 @@ import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.t
 import type { SessionStore } from "../stores/contract/session-store.ts";
 import type { StandingAsk } from "../stores/contract/approval-store.ts";
 import type { OutboxStore } from "../stores/contract/outbox-store.ts";
-import type { MessageStore, NewStep, Store, TurnStore } from "../stores/contract/store.ts";
+import type { MessageStore, Store } from "../stores/contract/store.ts";
 import type { TurnTools } from "../tools/conversation-tools.ts";
 import type { CapabilityPorts } from "../tools/define-tool.ts";
 import type { SessionService } from "../tools/sessions/session-service.ts";
 import type { ActiveTurns } from "./active-turns.ts";
 import type { TurnFailure } from "./ending/failure-words.ts";
 import type { SessionLeases } from "./sessions/session-leases.ts";
+import type { SourcedStep, SourcedTurns } from "./steps/sourced-step.ts";
 import type { JudgedCall, PreparedSpawns } from "./tool-calls/judge-calls.ts";
 import type { SessionGroup, TurnScope } from "./turn-scope.ts";
 
@@ -38,7 +39,7 @@ export interface Conversation {
   /** Returns the tools that the conversation was offered and that the turn may use now. */
   toolsOf(scope: TurnScope): Promise<TurnTools>;
   /** Returns what the model has to be told because it changed since the last step. */
-  changeSince(scope: TurnScope): Promise<NewStep | undefined>;
+  changeSince(scope: TurnScope): Promise<SourcedStep | undefined>;
   /**
    * Collects the messages that wait for the session; undefined when none do. `begins`: a turn begins with them; those
    * of people who are not heard anymore come alone then, without their words, and otherwise not at all.
@@ -53,7 +54,7 @@ export interface Conversation {
 
 /** New input for the agent: a step to store, and the messages that it answers. */
 export interface TurnInput {
-  readonly step: NewStep;
+  readonly step: SourcedStep;
   readonly waiting: readonly StoredMessage[];
 }
 
@@ -184,7 +185,7 @@ export interface Machine {
 export interface TurnRows {
   readonly messages: MessageStore;
   readonly sessions: SessionStore;
-  readonly turns: TurnStore;
+  readonly turns: SourcedTurns;
   readonly work: Pick<Store["work"], "due" | "get">;
   readonly outbox: OutboxStore;
   readonly origins: Pick<Store["origins"], "note">;

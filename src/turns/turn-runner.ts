@@ -27,7 +27,7 @@ import { type Lineage, unknownLineage } from "../domain/rights/lineage.ts";
 import { mayTrigger, refusalToBegin } from "../rights/people/may-begin.ts";
 import { answerTo } from "./reply-target.ts";
 import { notDone, unlessGone, workStep } from "./steps/collect-messages.ts";
-import type { NewStep } from "../stores/contract/store.ts";
+import type { SourcedStep } from "./steps/sourced-step.ts";
 import type { TurnCollaborators } from "./collaborators.ts";
 import { draftFor } from "./drafts.ts";
 import { type RecordedTurnEnd, wordsAtEnd } from "./ending/end-words.ts";
@@ -333,7 +333,7 @@ interface DueWork {
   readonly replyTo: ReplyTarget;
   /** Since when it has been due. */
   readonly since: number;
-  readonly step: NewStep;
+  readonly step: SourcedStep;
   readonly lineage: Lineage;
   readonly messages: readonly StoredMessage[];
 }

@@ -79,20 +79,30 @@ export function testChatIdentity(open: OpenStore): void {
   test("a folder belongs to one chat, with the instructions that were used in it, until it is handed over", async () => {
     await using home = await restartableStore(open);
     const { groups } = home.store;
-    await groups.noteInstructions("family", "AGENTS.md", { sha256: "x", bytes: 1, changedAt: 1 });
+    await groups.noteInstructions("family", "AGENTS.md", { sha256: "x", bytes: 1, origins: [], changedAt: 1 });
     await groups.claimFolder(before);
-    await groups.noteInstructions("family", "AGENTS.md", { sha256: "a".repeat(64), bytes: 7, changedAt: undefined });
-    await groups.noteInstructions("family", "SOUL.md", { sha256: "c".repeat(64), bytes: 3, changedAt: 5 });
+    await groups.noteInstructions("family", "AGENTS.md", {
+      sha256: "a".repeat(64),
+      bytes: 7,
+      origins: [],
+      changedAt: undefined,
+    });
+    await groups.noteInstructions("family", "SOUL.md", { sha256: "c".repeat(64), bytes: 3, origins: [], changedAt: 5 });
     await groups.claimFolder({ ...now, name: "work" });
 
     const store = await home.restart();
     const first = await store.groups.folder("family");
-    await store.groups.noteInstructions("family", "AGENTS.md", { sha256: "b".repeat(64), bytes: 8, changedAt: 99 });
+    await store.groups.noteInstructions("family", "AGENTS.md", {
+      sha256: "b".repeat(64),
+      bytes: 8,
+      origins: [],
+      changedAt: 99,
+    });
     await store.groups.claimFolder(now);
 
-    const soul = ["SOUL.md", { sha256: "c".repeat(64), bytes: 3, changedAt: 5 }] as const;
+    const soul = ["SOUL.md", { sha256: "c".repeat(64), bytes: 3, origins: [], changedAt: 5 }] as const;
     const noted = (letter: string, bytes: number, changedAt?: number) =>
-      new Map([["AGENTS.md", { sha256: letter.repeat(64), bytes, changedAt }] as const, soul]);
+      new Map([["AGENTS.md", { sha256: letter.repeat(64), bytes, origins: [] as const, changedAt }] as const, soul]);
     expect(first).toEqual({ ...before, instructions: noted("a", 7) });
     expect(await store.groups.folders()).toEqual([
       { ...now, instructions: noted("b", 8, 99) },

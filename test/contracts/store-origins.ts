@@ -6,8 +6,12 @@ import type { Store } from "../../src/stores/contract/store.ts";
 import { byMessage, type OpenStore, restartableStore, say, step } from "./store-setup.ts";
 import { lineageOf, ofMember } from "../support/lineages.ts";
 
-function exposure(origins: readonly Origin[], folder: "reads" | "writes" | "none" = "none"): Exposure {
-  return { origins, readsFolder: folder !== "none", writesFolder: folder === "writes" };
+function exposure(
+  origins: readonly Origin[],
+  folder: "reads" | "writes" | "none" = "none",
+  group = "family",
+): Exposure {
+  return { origins, folders: folder === "none" ? [] : [group], writesFolder: folder === "writes" };
 }
 
 /** A turn that begins in the group's session of this name, with these words. */
@@ -155,16 +159,20 @@ export function testOrigins(open: OpenStore): void {
     const told = { agentName: "", timeZone: "UTC", instructions: "", title: "", members: [], folders: [], network: [] };
     const prompt = { conversation: 2, system: ["a"], told };
 
-    await store.sessions.setPrompt(session, prompt);
+    await store.sessions.setPrompt(session, prompt, { turn: "two", origins: [], folders: [] });
     const without = await readBy(store, "two");
-    const unknown = store.sessions.setPrompt(session, { ...prompt, system: ["b"] }, { turn: "none", at: 30 });
+    const ofFolder = { origins: [], folders: ["family"] } as const;
+    const unknown = store.sessions.setPrompt(session, { ...prompt, system: ["b"] }, { turn: "none", ...ofFolder });
     await expect(unknown).rejects.toMatchObject({ code: "not_found" });
     const kept = await store.sessions.prompt(session);
-    await store.sessions.setPrompt(session, prompt, { turn: "two", at: 30 });
+    await store.sessions.setPrompt(session, prompt, { turn: "two", ...ofFolder });
+    await store.origins.clearFolder("family", undefined);
 
     expect(without).toEqual(["owner"]);
     expect(kept).toMatchObject({ system: ["a"] });
     expect(await readBy(store, "two")).toEqual(["owner", "member", "web"]);
+    // It says what it said, whatever becomes of the folder.
+    expect(await store.sessions.prompt(session)).toMatchObject({ origins: ["member", "web"] });
   });
 
   test("reading alone leaves nothing in the folder, and writing leaves all that the turn has read by then", async () => {
@@ -184,10 +192,10 @@ export function testOrigins(open: OpenStore): void {
     await using home = await restartableStore(open);
     const { store } = home;
     await begin(store, "theirs", ["guest"], { group: "work" });
-    await add(store, "theirs", exposure(["web"], "writes"));
+    await add(store, "theirs", exposure(["web"], "writes", "work"));
     await begin(store, "ours", ["member"]);
 
-    await add(store, "ours", { ...exposure([], "writes"), alsoReads: ["work", "nobody"] });
+    await add(store, "ours", { ...exposure([], "writes"), folders: ["family", "work", "nobody"] });
 
     expect(await readBy(store, "ours")).toEqual(["member", "guest", "web"]);
     expect(await carried(store)).toEqual(["member", "guest", "web"]);

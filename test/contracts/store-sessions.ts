@@ -45,8 +45,8 @@ export function testSessions(open: OpenStore): void {
     await using home = await restartableStore(open);
     const { id } = await home.store.sessions.open("agent:terminal:chat", "family");
     const schema = { type: "object", properties: { z: {}, a: {} }, "10": 1 };
-    const first = [{ name: "one", description: "first", inputSchema: schema }];
-    const other = [{ name: "two", description: "other", inputSchema: {} }];
+    const first = [{ name: "one", description: "first", inputSchema: schema, origins: ["mcp"] as const }];
+    const other = [{ name: "two", description: "other", inputSchema: {}, origins: [] }];
 
     const offered = [await home.store.sessions.offerTools(id, 1, first)];
     offered.push(await home.store.sessions.offerTools(id, 1, other));
@@ -64,8 +64,8 @@ export function testSessions(open: OpenStore): void {
   test("a conversation's tools may get more behind them, which are kept, and an older conversation's may not", async () => {
     await using home = await restartableStore(open);
     const { id } = await home.store.sessions.open("agent:terminal:chat", "family");
-    const first = { name: "one", description: "first", inputSchema: {} };
-    const more = { name: "two", description: "more", inputSchema: {} };
+    const first = { name: "one", description: "first", inputSchema: {}, origins: [] };
+    const more = { name: "two", description: "more", inputSchema: {}, origins: [] };
     await home.store.sessions.offerTools(id, 2, [first]);
 
     const extended = await home.store.sessions.extendOffer(id, 2, [first, more]);
@@ -160,7 +160,11 @@ export function testSessions(open: OpenStore): void {
     expect(await home.store.sessions.get(session)).toMatchObject({ id: session });
     expect(await home.store.sessions.get("none")).toBeUndefined();
     expect(await home.store.sessions.prompt(session)).toBeUndefined();
-    await home.store.sessions.setPrompt(session, { conversation: 1, system: ["a", "b"], told });
+    await home.store.sessions.setPrompt(
+      session,
+      { conversation: 1, system: ["a", "b"], told },
+      { turn: "t", origins: ["guest"], folders: [] },
+    );
 
     await home.store.turns.addStep("t", { ...step("Bo joined"), tells: { ...told, members: ["Ann", "Bo"] } });
     const refused = home.store.turns.addStep("nowhere", { ...step("x"), tells: { ...told, members: [] } });
@@ -171,10 +175,21 @@ export function testSessions(open: OpenStore): void {
       conversation: 1,
       system: ["a", "b"],
       told: { ...told, members: ["Ann", "Bo"] },
+      origins: ["guest"],
     });
     const sections = { identity: 9 };
-    await store.sessions.setPrompt(session, { conversation: 2, system: ["c"], sections, told });
+    await store.sessions.setPrompt(
+      session,
+      { conversation: 2, system: ["c"], sections, told },
+      { turn: "t", origins: [], folders: [] },
+    );
     await store.turns.addStep("t", { ...step("of an older conversation"), tells: { ...told, members: [] } });
-    expect(await store.sessions.prompt(session)).toEqual({ conversation: 2, system: ["c"], sections, told });
+    expect(await store.sessions.prompt(session)).toEqual({
+      conversation: 2,
+      system: ["c"],
+      sections,
+      told,
+      origins: [],
+    });
   });
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import {
+  byMessage,
   draft,
   finished,
   insertCommand,
@@ -58,7 +59,11 @@ export function testSummaries(open: OpenStore): void {
     await using home = await restartableStore(open);
     const { session, steps } = await conversation(home);
     const [one = 0, two = 0] = steps;
-    await home.store.sessions.setPrompt(session, { conversation: 1, system: ["be"], told: {} as never });
+    await home.store.sessions.setPrompt(
+      session,
+      { conversation: 1, system: ["be"], told: {} as never },
+      { turn: "t", origins: [], folders: [] },
+    );
 
     const stale = await home.store.summaries.add(summaryOf(session, one, two), { windowStart: 7 });
     const prompt = await home.store.sessions.prompt(session).catch(() => "unreadable");
@@ -141,6 +146,25 @@ export function testSummaries(open: OpenStore): void {
       { kind: "eviction", text: "", fromEntry: 1, toEntry: 2, model: undefined },
       { kind: "summary", text: "Bob came" },
     ]);
+  });
+
+  test("a summary has read what its conversation had, also when the turns that read it are gone", async () => {
+    await using home = await restartableStore(open);
+    const { session, steps } = await conversation(home);
+    const [one = 0, two = 0, three = 0] = steps;
+    await home.store.origins.note("t", ["web"]);
+    const first = await home.store.summaries.add(summaryOf(session, one, two), { windowStart: 0 });
+    await home.store.turns.begin(
+      { id: "u", session, group: "family", conversation: 1, ...byMessage, at: 9 },
+      step("u"),
+    );
+    await home.store.origins.note("u", ["mcp"]);
+    await home.store.summaries.add(summaryOf(session, three, three), { windowStart: two + 1 });
+
+    const store = await home.restart();
+    expect(first?.origins).toContain("web");
+    const [, later] = await store.summaries.cover(session, 1, all);
+    expect(later?.origins).toEqual(expect.arrayContaining(["web", "mcp"]));
   });
 
   test("summaries of conversations that are over are pruned", async () => {

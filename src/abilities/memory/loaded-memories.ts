@@ -1,5 +1,6 @@
 import { type Group, workFolder } from "../../domain/chats/group.ts";
-import type { ComingTurn, Foreword } from "../../domain/turns/foreword.ts";
+import type { Sourced } from "../../domain/rights/sourced.ts";
+import type { ComingTurn } from "../../domain/turns/foreword.ts";
 import type { CallingTurn } from "../define-ability.ts";
 import type { MemorySettings } from "./config.ts";
 import { HomeMemories } from "./thread/home-memories.ts";
@@ -62,7 +63,7 @@ export class LoadedMemories implements AsyncDisposable {
   }
 
   /** Memories that fit what is said. */
-  foreword(coming: ComingTurn): Promise<Foreword | undefined> {
+  foreword(coming: ComingTurn): Promise<Sourced | undefined> {
     return this.#recall.of(coming);
   }
 

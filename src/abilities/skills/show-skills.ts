@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { type Skill, skillFile, type SkillSummary } from "../../domain/sandbox/skill.ts";
+import { type Sourced, sourced } from "../../domain/rights/sourced.ts";
 import { withoutOwnElements } from "../../lib/text/own-elements.ts";
 import { escapeAttribute } from "../../lib/text/markup.ts";
 import { nearest } from "../../lib/text/nearest.ts";
@@ -32,7 +33,7 @@ function skillLine({ name, description }: SkillSummary, why?: string): string {
 }
 
 /** Content of a skill's file, for a model. Throws ToolError with the existing files. */
-export async function showSkillFile(skill: Skill, file: string = skillFile): Promise<string> {
+export async function showSkillFile(skill: Skill, file: string = skillFile): Promise<Sourced> {
   const { name, files, copy } = skill;
   const folder = `${containerPaths.skills}/${name}`;
   // Only what was listed when the skill was taken over: no path is put together from what a model says.
@@ -44,7 +45,7 @@ export async function showSkillFile(skill: Skill, file: string = skillFile): Pro
   const text = textOf(await readFile(join(copy, file)));
   if (text === undefined) throw new ToolError(`${folder}/${file} is no text: work with it in the container.`);
   const said = file === skillFile ? withoutFrontMatter(text) : text;
-  return skillElement(skill, file, said);
+  return sourced(skillElement(skill, file, said), skill.origins);
 }
 
 function skillElement({ name, files }: Skill, file: string, text: string): string {

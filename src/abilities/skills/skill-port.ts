@@ -48,11 +48,11 @@ export function skillPort(
     },
     content: async (name, file) => {
       const skill = find(known(), name);
-      const text = await showSkillFile(skill, file);
+      const said = await showSkillFile(skill, file);
       const data = { name, sha256: skill.sha256, way: "tool" } as const;
       const about = { group: group.name, session: session.id, turn: turn.id };
       await publish({ type: "skill.loaded", ...about, actor: "agent", data });
-      return sourced(text, skill.origins);
+      return said;
     },
     agents: async () => {
       // The operator wrote them.

@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 
 import { type Group, unknownGroup } from "../../domain/chats/group.ts";
 import { leftOf, namedByAll, type Skill, skillProposal } from "../../domain/sandbox/skill.ts";
-import type { Foreword, LookUpForeword } from "../../domain/turns/foreword.ts";
+import type { LookUpForeword } from "../../domain/turns/foreword.ts";
+import { joined, type Sourced } from "../../domain/rights/sourced.ts";
 import type { Session } from "../../domain/turns/session.ts";
 import { toError } from "../../lib/app-error.ts";
 import type { AbilityService, CallingTurn, ValuesOf } from "../define-ability.ts";
@@ -124,15 +125,13 @@ export class SkillService implements AbilityService {
     if (said.length === 0) return undefined;
     try {
       const named = skillsNamedIn(said.map(({ text }) => text).join("\n"), await this.skillsIn({ group, session }));
-      const loaded = named.slice(0, mostNamedAtOnce);
-      const texts: string[] = [];
-      for (const skill of loaded) {
+      const texts: Sourced[] = [];
+      for (const skill of named.slice(0, mostNamedAtOnce)) {
         const data = { name: skill.name, sha256: skill.sha256, way: "message" } as const;
         await publish({ type: "skill.loaded", group: group.name, session: session.id, actor: "host", data });
         texts.push(await showSkillFile(skill));
       }
-      if (texts.length === 0) return undefined;
-      return { text: texts.join("\n"), origins: loaded.flatMap(({ origins }) => origins) } satisfies Foreword;
+      return texts.length === 0 ? undefined : joined(texts, "\n");
     } catch (error) {
       logger.error({ err: toError(error), group: group.name }, "skills that a message names could not be read");
       return undefined;

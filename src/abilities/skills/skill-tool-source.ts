@@ -21,8 +21,10 @@ export class SkillToolSource implements ToolSource {
   async toolsOf(group: Group): Promise<readonly Tool[]> {
     const skills = await this.#skillsOf(group).catch(() => []);
     if (skills.every(({ tools }) => tools.length === 0)) return none;
-    const tools = this.#tools.get(skills) ?? skills.flatMap((skill) => skill.tools.map(toCommandTool));
-    this.#tools.set(skills, tools);
-    return tools;
+    const made =
+      this.#tools.get(skills) ??
+      skills.flatMap(({ tools, origins }) => tools.map((tool) => toCommandTool(tool, origins)));
+    this.#tools.set(skills, made);
+    return made;
   }
 }

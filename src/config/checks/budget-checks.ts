@@ -95,12 +95,13 @@ function shortestPrompt(
     agentName: agentNameOf(config, group.agent),
     group: group.name,
     folders: [],
+    sharers: [],
     instructions: [],
     tools: tools.map(({ name }) => name),
     timeZone: localClock(config.timezone),
     startedAt: 0,
   };
-  const system = systemPrompt(facts, bundledPrompts(checkoutFolder));
+  const system = systemPrompt(facts, bundledPrompts(checkoutFolder)).map(({ text }) => text);
   return estimatePromptTokens({ system, messages: [], tools });
 }
 

@@ -2,6 +2,7 @@ import { AppError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { nearest } from "../../lib/text/nearest.ts";
 import type { Sender } from "./message.ts";
+import type { Origin } from "../people/origin.ts";
 import type { OwnReviewSettings } from "../rights/review.ts";
 import type { ProtectedFileName } from "../rights/protected-file.ts";
 
@@ -119,6 +120,8 @@ export interface GroupFolder extends GroupChat {
 
 /** `changedAt`: when they were first found to be others than before, milliseconds since 1970; undefined: never. */
 export interface InstructionsState {
+  /** What the agent that wrote them had read; none of the operator's. */
+  readonly origins: readonly Origin[];
   readonly sha256: string;
   readonly bytes: number;
   readonly changedAt: number | undefined;

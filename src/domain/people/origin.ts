@@ -13,14 +13,13 @@ export function sortOrigins(given: Iterable<Origin>): readonly Origin[] {
 }
 
 /**
- * Origins that a step adds to its turn. Reading the group's folder takes over the folder's origins; writing leaves the
- * turn's origins there.
+ * Origins that a step adds to its turn. Reading folders takes over what they carry; writing leaves the turn's origins
+ * in the folder of its group.
  */
 export interface Exposure {
   readonly origins: readonly Origin[];
-  readonly readsFolder: boolean;
-  /** Groups that may have written to what this one reads besides its own folder. */
-  readonly alsoReads?: readonly string[] | undefined;
+  /** Groups whose folders may have been read. */
+  readonly folders: readonly string[];
   readonly writesFolder: boolean;
 }
 

@@ -1,3 +1,5 @@
+import type { Sourced } from "./sourced.ts";
+
 /** Each group has one, if only an empty one. */
 export const instructionsFile = "AGENTS.md";
 
@@ -19,7 +21,7 @@ export const agentsSetting = "config.yaml: agents";
 /** Text of an instruction file, not blank. */
 export interface InstructionText {
   readonly file: ProtectedFileName | typeof agentsSetting;
-  readonly text: string;
+  readonly text: Sourced;
 }
 
 /** One of them as a container gets it. */

@@ -1,3 +1,4 @@
+import type { Origin } from "../people/origin.ts";
 import type { MountedFolder } from "../sandbox/mount.ts";
 import type { SkillSummary } from "../sandbox/skill.ts";
 
@@ -36,4 +37,6 @@ export interface ConversationPrompt {
   /** Tokens by section; absent in rows of older versions. */
   readonly sections?: Readonly<Record<string, number>> | undefined;
   readonly told: ToldFacts;
+  /** Of all its words. */
+  readonly origins: readonly Origin[];
 }

@@ -1,13 +1,7 @@
 import type { Group } from "../chats/group.ts";
 import type { StoredMessage } from "../chats/message.ts";
-import type { Origin } from "../people/origin.ts";
+import type { Sourced } from "../rights/sourced.ts";
 import type { Session } from "./session.ts";
-
-/** Text that goes before the messages of a turn, and the origins that it brings into the turn. May be empty. */
-export interface Foreword {
-  readonly text: string;
-  readonly origins: readonly Origin[];
-}
 
 /** A turn that is about to begin with these messages. */
 export interface ComingTurn {
@@ -19,7 +13,7 @@ export interface ComingTurn {
 }
 
 /**
- * Looks up what goes before what is said, such as memories that fit; undefined: nothing. Never rejects, and takes a
- * fraction of a second at most.
+ * Looks up what goes before what is said, such as memories that fit; undefined: nothing. An empty text only brings its
+ * origins. Never rejects, and takes a fraction of a second at most.
  */
-export type LookUpForeword = (coming: ComingTurn) => Promise<Foreword | undefined>;
+export type LookUpForeword = (coming: ComingTurn) => Promise<Sourced | undefined>;

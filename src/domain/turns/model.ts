@@ -1,4 +1,5 @@
 import type { Part, UserContent } from "../chats/part.ts";
+import type { Origin } from "../people/origin.ts";
 
 /** A tool call as the model made it. `input` is whatever JSON the model produced: unchecked. */
 export interface ToolCall {
@@ -36,6 +37,12 @@ export interface ToolDefinition {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: Readonly<Record<string, unknown>>;
+}
+
+/** A tool as a conversation was offered it. */
+export interface OfferedTool extends ToolDefinition {
+  /** Of what it says of itself: its name, description and schema. */
+  readonly origins: readonly Origin[];
 }
 
 /**

@@ -1,3 +1,5 @@
+import type { Origin } from "../people/origin.ts";
+
 /** `summary`: a model has written what was said; `eviction`: only a note of the host says that something was. */
 export type SummaryKind = "summary" | "eviction";
 
@@ -18,10 +20,12 @@ export interface Summary {
   /** `provider/model` that wrote it. */
   readonly model: string | undefined;
   readonly madeAt: number;
+  /** Of all that it stands for. */
+  readonly origins: readonly Origin[];
 }
 
-/** One that is to hold from now on; all steps behind it stay as they are. */
-export interface NewSummary extends Omit<Summary, "fromEntry" | "toEntry"> {
+/** One that is to hold from now on; all steps behind it stay as they are. The store knows its origins. */
+export interface NewSummary extends Omit<Summary, "fromEntry" | "toEntry" | "origins"> {
   readonly session: string;
   readonly conversation: number;
 }

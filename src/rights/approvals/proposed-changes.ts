@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 
+import { unknownLineage } from "../../domain/rights/lineage.ts";
 import type { Approval, ChangeOutcome } from "../../domain/rights/approval.ts";
 import { unknownLineage } from "../../domain/rights/lineage.ts";
 import { isPassing, toError } from "../../lib/app-error.ts";

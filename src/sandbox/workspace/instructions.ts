@@ -6,6 +6,8 @@ import type { Logger } from "pino";
 import { groupOfFolder, type InstructionsState } from "../../domain/chats/group.ts";
 import { instructionsFile } from "../../domain/rights/protected-file.ts";
 import type { InstructionText, ProtectedFile, ProtectedFileName } from "../../domain/rights/protected-file.ts";
+import type { Origin } from "../../domain/people/origin.ts";
+import { sourced } from "../../domain/rights/sourced.ts";
 import type { Actor } from "../../domain/people/actor.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import type { Clock } from "../../lib/time/clock.ts";
@@ -45,6 +47,8 @@ export class Instructions {
   readonly #files: ProtectedFiles;
   /** Texts last used by each group; while equal, nothing is computed. */
   readonly #used = new Map<string, Texts>();
+  /** Origins of these texts, by group. */
+  readonly #origins = new Map<string, ReadonlyMap<ProtectedFileName, readonly Origin[]>>();
   /** When the operator was last told about a group, by the monotonic clock. */
   readonly #told = new Map<string, number>();
 
@@ -76,10 +80,15 @@ export class Instructions {
     const used = this.#used.get(group);
     if (!used || !isDeepStrictEqual(used, texts)) {
       await this.#compare({ group, session }, texts);
+      const states = (await this.#options.store.folder(group))?.instructions ?? [];
+      this.#origins.set(group, new Map([...states].map(([file, { origins }]) => [file, origins])));
       this.#used.set(group, texts);
     }
-    const said = [...texts].map(([file, text]) => ({ file, text }));
-    return said.filter(({ text }) => text.trim() !== "");
+    const said = [...texts].map(([file, text]) => ({
+      file,
+      text: sourced(text, this.#origins.get(group)?.get(file) ?? []),
+    }));
+    return said.filter(({ text: { text } }) => text.trim() !== "");
   }
 
   /** The AGENTS.md that is in use, with the SHA-256 of its bytes. */
@@ -96,12 +105,14 @@ export class Instructions {
     group: string,
     {
       content,
+      origins,
       actor,
       allowedAt,
       begin,
       ...change
     }: Omit<InstructionsChange, "bytes" | "begin"> & {
       readonly content: string;
+      readonly origins: readonly Origin[];
       readonly actor: Actor;
       readonly allowedAt: number;
       readonly begin: () => Promise<void>;
@@ -123,7 +134,11 @@ export class Instructions {
       },
     });
     if (outcome === "written")
-      await store.noteInstructions(group, instructionsFile, { ...after, changedAt: clock.now() });
+      await store.noteInstructions(group, instructionsFile, {
+        ...after,
+        origins: ["agent", ...origins],
+        changedAt: clock.now(),
+      });
     return outcome;
   }
 
@@ -156,7 +171,7 @@ export class Instructions {
       const data = { file, bytes, sha256, before: { bytes: before.bytes, sha256: before.sha256 } };
       await publish({ type: "instructions.changed", group: groupOfFolder(group), session, actor: "host", data });
     }
-    await store.noteInstructions(group, file, { sha256, bytes, changedAt: before && clock.now() });
+    await store.noteInstructions(group, file, { sha256, bytes, origins: [], changedAt: before && clock.now() });
   }
 
   async #refused(change: RefusedChange): Promise<void> {

@@ -10,8 +10,8 @@ export interface OriginStore {
   lineage(turn: string): Promise<Lineage>;
   /** Origins of a session's newest turn, and so of its whole conversation; empty without turns. */
   ofSession(session: string): Promise<readonly Origin[]>;
-  /** The turn, which runs, has read these, too. No effect for what it has read already. */
-  note(turn: string, origins: readonly Origin[]): Promise<void>;
+  /** The turn has read these, too, and what folders of these groups carry. No effect for what it has read already. */
+  note(turn: string, origins: readonly Origin[], folders?: readonly string[]): Promise<void>;
   /** In the order of `origins`. */
   ofFolder(group: string): Promise<readonly FolderOrigin[]>;
   /**

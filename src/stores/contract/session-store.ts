@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 
 import type { ConversationPrompt } from "../../domain/turns/conversation.ts";
-import type { ToolDefinition } from "../../domain/turns/model.ts";
+import type { OfferedTool } from "../../domain/turns/model.ts";
+import type { Sources } from "../../domain/rights/sourced.ts";
 import type { Session, SessionKind } from "../../domain/turns/session.ts";
 
 /** A session beside a group's main one. */
@@ -23,23 +24,23 @@ interface ConversationStore {
   /** The prompt of its last conversation that has one. */
   prompt(id: string): Promise<ConversationPrompt | undefined>;
   /**
-   * `readsFolder`: the prompt has words from the group's folder, which the turn has read then. AppError `not_found`
-   * when there is no such turn.
+   * Keeps the prompt with the origins that its sources have now, which the turn has read then; these are returned.
+   * AppError `not_found` when there is no such turn.
    */
   setPrompt(
     id: string,
-    prompt: ConversationPrompt,
-    readsFolder?: { readonly turn: string; readonly at: number },
-  ): Promise<void>;
+    prompt: Omit<ConversationPrompt, "origins">,
+    read: Sources & { readonly turn: string },
+  ): Promise<ConversationPrompt>;
   /** Tools offered to the conversation; undefined when none yet. */
-  offered(id: string, conversation: number): Promise<readonly ToolDefinition[] | undefined>;
+  offered(id: string, conversation: number): Promise<readonly OfferedTool[] | undefined>;
   /**
    * Returns the conversation's tools as first offered, or keeps these when it is the first time. Kept for a session's
    * newest conversation only.
    */
-  offerTools(id: string, conversation: number, tools: readonly ToolDefinition[]): Promise<readonly ToolDefinition[]>;
+  offerTools(id: string, conversation: number, tools: readonly OfferedTool[]): Promise<readonly OfferedTool[]>;
   /** From now on the newest conversation was offered these tools, which begin with those that it was offered before. */
-  extendOffer(id: string, conversation: number, tools: readonly ToolDefinition[]): Promise<readonly ToolDefinition[]>;
+  extendOffer(id: string, conversation: number, tools: readonly OfferedTool[]): Promise<readonly OfferedTool[]>;
 }
 
 export interface SessionStore extends ConversationStore {

@@ -1,4 +1,4 @@
-import type { ToolDefinition } from "../../domain/turns/model.ts";
+import type { OfferedTool } from "../../domain/turns/model.ts";
 import type { Audience, ToolRegistry } from "../registry.ts";
 import { callTool, findTools } from "./finding-tools.ts";
 
@@ -10,7 +10,7 @@ const leastOfSources = 8;
 const shownChars = 120_000;
 
 /** Tools offered to a new conversation, sorted by name. */
-export function offerNow(registry: ToolRegistry, audience: Audience): readonly ToolDefinition[] {
+export function offerNow(registry: ToolRegistry, audience: Audience): readonly OfferedTool[] {
   const all = registry.offer(audience);
   if (registry.added.size === 0) return all;
   return extended([], all, registry);
@@ -21,11 +21,11 @@ export function offerNow(registry: ToolRegistry, audience: Audience): readonly T
  * Without room, the tools for finding others.
  */
 export function extended(
-  before: readonly ToolDefinition[],
-  now: readonly ToolDefinition[],
+  before: readonly OfferedTool[],
+  now: readonly OfferedTool[],
   registry: Pick<ToolRegistry, "added">,
-): readonly ToolDefinition[] {
-  const isAdded = ({ name }: ToolDefinition): boolean => registry.added.has(name);
+): readonly OfferedTool[] {
+  const isAdded = ({ name }: OfferedTool): boolean => registry.added.has(name);
   const known = new Set(before.map(({ name }) => name));
   const own = now.filter((tool) => !isAdded(tool) && !isFinding(tool));
   const fresh = now.filter((tool) => isAdded(tool) && !known.has(tool.name));
@@ -40,11 +40,11 @@ export function extended(
   return [...own, ...room, ...finding].toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-function isFinding({ name }: ToolDefinition): boolean {
+function isFinding({ name }: OfferedTool): boolean {
   return name === findTools.name || name === callTool.name;
 }
 
-function fitting(tools: readonly ToolDefinition[], chars: number): readonly ToolDefinition[] {
+function fitting(tools: readonly OfferedTool[], chars: number): readonly OfferedTool[] {
   let left = chars;
   return tools.filter((tool) => {
     const size = charsOf([tool]);
@@ -54,7 +54,7 @@ function fitting(tools: readonly ToolDefinition[], chars: number): readonly Tool
   });
 }
 
-function charsOf(tools: readonly ToolDefinition[]): number {
+function charsOf(tools: readonly OfferedTool[]): number {
   return tools.reduce(
     (sum, { description, inputSchema }) => sum + description.length + JSON.stringify(inputSchema).length,
     0,

@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import type { Origin } from "../../domain/people/origin.ts";
 import type { CalledCommand } from "../../domain/rights/policy.ts";
 import type { SkillTool, SkillToolArgument } from "../../domain/rights/skill-tool.ts";
 import { ToolError, parseToolInput } from "../../protocol/tools.ts";
@@ -14,6 +15,8 @@ export interface CommandTool extends ToolFacts {
   readonly readsOnly: false;
   /** The skill that brings it. */
   readonly skill: string;
+  /** Of what the skill says of it. */
+  readonly origins: readonly Origin[];
   readonly leastRisk: SkillTool["risk"];
   /** The command of this call. Throws ToolError, with words for the model, for input that does not fit. */
   commandOf(input: unknown): CalledCommand;
@@ -23,8 +26,8 @@ export interface CommandTool extends ToolFacts {
 const valueChars = 4_000;
 const commandChars = 16_000;
 
-/** Makes a tool of what a skill says. */
-export function toCommandTool(tool: SkillTool): CommandTool {
+/** Makes a tool of what a skill says. `origins`: of the skill's words. */
+export function toCommandTool(tool: SkillTool, origins: readonly Origin[]): CommandTool {
   const { name, skill, description, timeoutSeconds, risk } = tool;
   const facts = {
     name,
@@ -39,6 +42,7 @@ export function toCommandTool(tool: SkillTool): CommandTool {
     runs: "container",
     readsOnly: false,
     skill,
+    origins,
     leastRisk: risk,
     commandOf: (input) => {
       const values = parseToolInput(facts, input) as Readonly<Record<string, string | number | boolean>>;

@@ -3,10 +3,12 @@ import { LRUCache } from "lru-cache";
 import { coverStep } from "../context/compaction/show-cover.ts";
 import { tokensOf } from "../context/compaction/cut.ts";
 import { estimatePromptTokens } from "../context/tokens.ts";
-import type { ToolDefinition } from "../../domain/turns/model.ts";
+import { type Origin, sortOrigins } from "../../domain/people/origin.ts";
+import type { Sourced } from "../../domain/rights/sourced.ts";
+import type { OfferedTool, ToolDefinition } from "../../domain/turns/model.ts";
 import type { Session } from "../../domain/turns/session.ts";
 import type { Summary } from "../../domain/turns/summary.ts";
-import type { Step } from "../../domain/turns/turn.ts";
+import type { Step, Turn } from "../../domain/turns/turn.ts";
 import type { Store } from "../../stores/contract/store.ts";
 import type { ResultClearing } from "../conversation/clearing.ts";
 import type { ConversationPrompts } from "../conversation/conversation-prompts.ts";
@@ -36,8 +38,9 @@ export interface ShownConversationsOptions {
     readonly turns: Pick<Store["turns"], "history">;
     readonly summaries: Pick<Store["summaries"], "cover">;
     readonly erasure: Pick<Store["erasure"], "rewrites">;
+    readonly origins: Pick<Store["origins"], "note">;
   };
-  readonly offered: { of(scope: ConversationScope): Promise<{ readonly definitions: readonly ToolDefinition[] }> };
+  readonly offered: { of(scope: ConversationScope): Promise<{ readonly definitions: readonly OfferedTool[] }> };
   readonly prompts: Pick<ConversationPrompts, "systemOf" | "renew">;
   /** Returns the steps shown before those of a sub-agent's session. */
   readonly before: (
@@ -64,6 +67,8 @@ export class ShownConversations {
   /** Present window starts, by sessions as they were at their turn's beginning. */
   readonly #windowStarts = new WeakMap<Session, number>();
   readonly #forks = new WeakMap<Session, ReturnType<ShownConversationsOptions["before"]>>();
+  /** By turn. */
+  readonly #noted = new LRUCache<string, readonly Origin[]>({ max: rememberedCovers });
   readonly #covers = new LRUCache<string, KnownCover>({ max: rememberedCovers });
 
   constructor(options: ShownConversationsOptions) {
@@ -85,9 +90,23 @@ export class ShownConversations {
     const steps = await this.#options.pictures.shown(session, all);
     const system = await this.#options.prompts.systemOf(scope, steps[0]?.at ?? turn.startedAt);
     const cover = await this.#coverOf(session, { conversation: turn.conversation, windowStart, fork });
+    await this.#note(turn, [...system, ...tools, ...cover]);
     const first = coverStep(cover, { session: session.id, tools: tools.map(({ name }) => name) });
-    const fixedTokens = estimatePromptTokens({ system, messages: [], tools });
-    return { system, tools, fixedTokens, cover, first, steps, forked: ofParent.length, windowStart };
+    const texts = system.map(({ text }) => text);
+    const fixedTokens = estimatePromptTokens({ system: texts, messages: [], tools });
+    return { system: texts, tools, fixedTokens, cover, first, steps, forked: ofParent.length, windowStart };
+  }
+
+  /**
+   * The turn reads all of this before its model does. Steps have brought theirs when they were stored; turns that read
+   * what else is shown may be gone.
+   */
+  async #note({ id, lineage }: Turn, shown: readonly Pick<Sourced, "origins">[]): Promise<void> {
+    const known = this.#noted.get(id) ?? lineage.origins;
+    const origins = sortOrigins(shown.flatMap((one) => one.origins));
+    if (origins.every((origin) => known.includes(origin))) return;
+    await this.#options.store.origins.note(id, origins);
+    this.#noted.set(id, [...known, ...origins]);
   }
 
   /** Newest step of a session's conversation; undefined when empty. */

@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 
 import type { ToldFacts } from "../../domain/turns/conversation.ts";
+import type { Origin } from "../../domain/people/origin.ts";
+import { from as made, joined, ofHost, ofOperator, type Sourced, sourced } from "../../domain/rights/sourced.ts";
 import type { InstructionText } from "../../domain/rights/protected-file.ts";
 import { escapeText } from "../../lib/text/markup.ts";
 import { quotedName } from "../../lib/text/plain-words.ts";
@@ -9,38 +11,44 @@ import { describeFolder, instructionElements } from "./prompt/system-prompt.ts";
 /** Names that one note holds; the others are counted. */
 const mostNamed = 20;
 
-/**
- * Note about changes since the model was told; undefined when none. `instructions` are the texts whose digest the facts
- * hold, `decisions` says what people decided about changes of the agent's.
- */
-export function describeChanges(
-  before: ToldFacts,
-  now: ToldFacts,
-  {
-    instructions,
-    decisions = "",
-  }: { readonly instructions: readonly InstructionText[]; readonly decisions?: string | undefined },
-): string | undefined {
-  const sentences = [
-    before.agentName === now.agentName ? "" : `You are called ${quotedName(now.agentName)} now.`,
-    before.timeZone === now.timeZone ? "" : `Times are in the time zone ${now.timeZone} from here on.`,
-    titleChange(before, now),
-    membersChange("joined", difference(now.members, before.members)),
-    membersChange("left", difference(before.members, now.members)),
-    foldersChange(before, now),
-    networkChange(before, now),
-    skillsChange(before, now),
-    packagesChange(before, now),
-    ...toolsChange(before, now),
-    decisions,
-  ].filter((sentence) => sentence !== "");
-  const notes = sentences.length === 0 ? [] : [hostNote(sentences.join(" "))];
-  if (before.instructions !== now.instructions) notes.push(instructionsChange(instructions));
-  return notes.length === 0 ? undefined : notes.join("\n");
+/** Words that changes are told with, and where those of others come from. */
+export interface ChangeSources {
+  /** The texts whose digest the facts hold. */
+  readonly instructions: readonly InstructionText[];
+  /** Says what people decided about changes of the agent's. */
+  readonly decisions?: Sourced | undefined;
+  /** Origins of those who may have chosen names in the chat. */
+  readonly chat: readonly Origin[];
+  /** Of the skills that it has now. */
+  readonly skills: readonly Origin[];
+  /** Of what its tools say of themselves. */
+  readonly tools: readonly Origin[];
+  /** Groups whose agents may have made what is covered in folders. */
+  readonly sharers: readonly string[];
 }
 
-function hostNote(text: string): string {
-  return `<host-note>${escapeText(text)}</host-note>`;
+/** Note about changes since the model was told; undefined when none. */
+export function describeChanges(before: ToldFacts, now: ToldFacts, from: ChangeSources): Sourced | undefined {
+  const sentences = [
+    ofOperator(before.agentName === now.agentName ? "" : `You are called ${quotedName(now.agentName)} now.`),
+    ofOperator(before.timeZone === now.timeZone ? "" : `Times are in the time zone ${now.timeZone} from here on.`),
+    sourced(titleChange(before, now), from.chat),
+    sourced(membersChange("joined", difference(now.members, before.members)), from.chat),
+    sourced(membersChange("left", difference(before.members, now.members)), from.chat),
+    foldersChange(before, now, from.sharers),
+    ofOperator(networkChange(before, now)),
+    sourced(skillsChange(before, now), from.skills),
+    ofOperator(packagesChange(before, now)),
+    ...toolsChange(before, now).map((sentence) => sourced(sentence, from.tools)),
+    from.decisions ?? ofHost``,
+  ].filter(({ text }) => text !== "");
+  const notes = sentences.length === 0 ? [] : [hostNote(joined(sentences, " "))];
+  if (before.instructions !== now.instructions) notes.push(instructionsChange(from.instructions));
+  return notes.length === 0 ? undefined : joined(notes, "\n");
+}
+
+function hostNote(said: Sourced): Sourced {
+  return made([said], `<host-note>${escapeText(said.text)}</host-note>`);
 }
 
 function titleChange(before: ToldFacts, now: ToldFacts): string {
@@ -53,10 +61,10 @@ function membersChange(what: "joined" | "left", names: readonly string[]): strin
   return `${someOf(names.map((name) => quotedName(name)))} ${what} the chat.`;
 }
 
-function foldersChange(before: ToldFacts, now: ToldFacts): string {
-  if (JSON.stringify(before.folders) === JSON.stringify(now.folders)) return "";
-  const folders = now.folders.map(describeFolder);
-  return `You have these folders now: ${folders.join(", ")}.`;
+function foldersChange(before: ToldFacts, now: ToldFacts, sharers: readonly string[]): Sourced {
+  if (JSON.stringify(before.folders) === JSON.stringify(now.folders)) return ofHost``;
+  const folders = now.folders.map((folder) => describeFolder(folder, sharers));
+  return ofHost`You have these folders now: ${joined(folders, ", ")}.`;
 }
 
 function networkChange(before: ToldFacts, now: ToldFacts): string {
@@ -97,12 +105,12 @@ function someOf(names: readonly string[]): string {
   return `${names.slice(0, mostNamed).join(", ")}${more}`;
 }
 
-function instructionsChange(texts: readonly InstructionText[]): string {
-  if (texts.length === 0) return hostNote("The group's instructions are gone: they no longer apply.");
+function instructionsChange(texts: readonly InstructionText[]): Sourced {
+  if (texts.length === 0) return hostNote(ofHost`The group's instructions are gone: they no longer apply.`);
   const note = hostNote(
-    "The group's instructions have changed. What follows applies from here on, in place of what they said before:",
+    ofHost`The group's instructions have changed. What follows applies from here on, in place of what they said before:`,
   );
-  return `${note}\n${instructionElements(texts)}`;
+  return joined([note, instructionElements(texts)], "\n");
 }
 
 /** Names may stand there several times: people choose them. */

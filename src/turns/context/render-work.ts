@@ -1,4 +1,5 @@
 import type { Work } from "../../domain/work/work.ts";
+import { type Sourced, sourced } from "../../domain/rights/sourced.ts";
 import { cutMiddle } from "../../lib/text/cut-middle.ts";
 import { escapeAttribute, escapeText } from "../../lib/text/markup.ts";
 
@@ -12,13 +13,13 @@ const maxTextChars = 16_000;
 export function renderWork({
   cause,
   origin,
-  lineage: { people },
+  lineage: { people, origins },
   text,
   payload,
-}: Pick<Work, "cause" | "origin" | "lineage" | "text" | "payload">): string {
+}: Pick<Work, "cause" | "origin" | "lineage" | "text" | "payload">): Sourced {
   const by = people.length === 0 ? "" : ` by="${escapeAttribute(people.join(" "))}"`;
   const data = payload === undefined ? "" : `\n<payload>${shown(payload)}</payload>`;
-  return `<work cause="${cause}" from="${origin}"${by}>${shown(text)}${data}</work>`;
+  return sourced(`<work cause="${cause}" from="${origin}"${by}>${shown(text)}${data}</work>`, [origin, ...origins]);
 }
 
 function shown(text: string): string {

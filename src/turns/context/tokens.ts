@@ -50,7 +50,8 @@ const tokensOfTools = new WeakMap<ToolDefinition, number>();
 function estimateTool(tool: ToolDefinition): number {
   const known = tokensOfTools.get(tool);
   if (known !== undefined) return known;
-  const tokens = estimateJson(tool);
+  const { name, description, inputSchema } = tool;
+  const tokens = estimateJson({ name, description, inputSchema });
   tokensOfTools.set(tool, tokens);
   return tokens;
 }

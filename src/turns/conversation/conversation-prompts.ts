@@ -13,12 +13,14 @@ import type { ConversationPrompt, ToldFacts } from "../../domain/turns/conversat
 import type { Chat, Group } from "../../domain/chats/group.ts";
 import { agentsSetting, type InstructionText, instructionsFile } from "../../domain/rights/protected-file.ts";
 import type { Session, SessionKind } from "../../domain/turns/session.ts";
-import type { SkillSummary } from "../../domain/sandbox/skill.ts";
-import type { StepBody } from "../../domain/turns/turn.ts";
+import { type Origin, sortOrigins } from "../../domain/people/origin.ts";
+import { ofOperator, type Sourced, sourced, type Sources, sourcesOf } from "../../domain/rights/sourced.ts";
+import type { Skill, SkillSummary } from "../../domain/sandbox/skill.ts";
+import type { RoleOf } from "../../rights/people/roles.ts";
 import { estimateTextTokens } from "../../lib/text/text-tokens.ts";
 import type { TurnTools } from "../../tools/conversation-tools.ts";
 import type { SessionStore } from "../../stores/contract/session-store.ts";
-import type { NewStep } from "../../stores/contract/store.ts";
+import { type SourcedStep, userStep } from "../steps/sourced-step.ts";
 import type { ConversationScope, TurnScope } from "../turn-scope.ts";
 
 /** Sources of prompts, all of which may change during a conversation. */
@@ -33,7 +35,9 @@ export interface PromptSources {
   /** Folders that the group asks for and does not get. */
   readonly refusedFoldersOf: (group: Group) => readonly string[];
   /** Skills of the group's agent. */
-  readonly skillsOf?: (scope: Pick<TurnScope, "group" | "settings">) => readonly SkillSummary[];
+  readonly skillsOf?: (
+    scope: Pick<TurnScope, "group" | "settings">,
+  ) => readonly (SkillSummary & Pick<Skill, "origins">)[];
   /** Additional packages in the session's container, and failed ones. */
   readonly packagesOf?: (place: Pick<TurnScope, "group" | "session">) => Pick<ToldFacts, "packages" | "lacksPackages">;
   /** Decisions of people about the agent's changes in folders with review. */
@@ -41,10 +45,11 @@ export interface PromptSources {
     /** Time of the last one. */
     decidedAt(group: Group): Promise<number | undefined>;
     /** Those since then, in words. */
-    since(group: Group, after: number): Promise<string>;
+    since(group: Group, after: number): Promise<Sourced>;
   };
   /** The group's chat by its platform. */
   readonly chatOf: (group: Group) => Promise<Chat | undefined>;
+  readonly roleOf: RoleOf;
   /** Tools offered when the conversation began. */
   readonly toolsOf: (scope: ConversationScope) => Promise<OfferedTools>;
 }
@@ -59,7 +64,6 @@ const rememberedPrompts = 512;
 export class ConversationPrompts {
   readonly #sessions: Pick<SessionStore, "prompt" | "setPrompt">;
   readonly #sources: PromptSources;
-  readonly #estimateTokens: (step: StepBody) => number;
   readonly #now: () => number;
   /** Prompts by session, written only here; erasing somebody's words removes them. */
   readonly #known = new LRUCache<string, ConversationPrompt>({ max: rememberedPrompts });
@@ -69,7 +73,6 @@ export class ConversationPrompts {
   constructor(options: {
     readonly sessions: Pick<SessionStore, "prompt" | "setPrompt">;
     readonly sources: PromptSources;
-    readonly estimateTokens: (step: StepBody) => number;
     readonly now: () => number;
     /** Goes up when prompts are removed. */
     readonly rewrites?: () => number;
@@ -77,29 +80,31 @@ export class ConversationPrompts {
     this.#rewrites = options.rewrites ?? (() => 0);
     this.#sessions = options.sessions;
     this.#sources = options.sources;
-    this.#estimateTokens = options.estimateTokens;
     this.#now = options.now;
   }
 
   /**
    * The conversation's prompt, which is made now if it has none: it says that the conversation began at `startedAt`.
    */
-  async systemOf(scope: ConversationScope, startedAt: number): Promise<readonly string[]> {
+  async systemOf(scope: ConversationScope, startedAt: number): Promise<readonly Sourced[]> {
     const known = await this.#promptOf(scope);
-    return known ? known.system : this.renew(scope, startedAt);
+    return known ? sourcedSystem(known) : this.renew(scope, startedAt);
   }
 
   /** Makes the prompt anew. For the moments in which its beginning is lost anyway. */
-  async renew(scope: ConversationScope, startedAt: number): Promise<readonly string[]> {
+  async renew(scope: ConversationScope, startedAt: number): Promise<readonly Sourced[]> {
     const { turn, session } = scope;
-    const { prompt, notes } = await this.#make(scope, await this.#sources.toolsOf(scope), startedAt);
-    await this.#sessions.setPrompt(session.id, prompt, notes && { turn: turn.id, at: this.#now() });
-    this.#known.set(session.id, prompt);
-    return prompt.system;
+    const { prompt, sources } = await this.#make(scope, await this.#sources.toolsOf(scope), startedAt);
+    const kept = await this.#sessions.setPrompt(session.id, prompt, { turn: turn.id, ...sources });
+    this.#known.set(session.id, kept);
+    return sourcedSystem(kept);
   }
 
   /** Prompt of a conversation that begins now with these tools. Not kept. */
-  async ifBegun(scope: ConversationScope, tools: OfferedTools): Promise<ConversationPrompt> {
+  async ifBegun(
+    scope: ConversationScope,
+    tools: OfferedTools,
+  ): Promise<Pick<ConversationPrompt, "system" | "sections">> {
     const { prompt } = await this.#make(scope, tools, this.#now());
     return prompt;
   }
@@ -108,49 +113,61 @@ export class ConversationPrompts {
     scope: ConversationScope,
     tools: OfferedTools,
     startedAt: number,
-  ): Promise<{ readonly prompt: ConversationPrompt; readonly notes: AgentNotes | undefined }> {
+  ): Promise<{ readonly prompt: Omit<ConversationPrompt, "origins">; readonly sources: Sources }> {
     const { turn, group, session } = scope;
-    const { told, instructions } = await this.#facts(scope, tools);
+    const { told, instructions, chat, skills } = await this.#facts(scope, tools);
     const notes = await this.#sources.notesOf(group);
     const facts = {
       agentName: told.agentName,
       isSubAgent: session.kind === "agent",
       group: group.name,
       folders: told.folders,
+      sharers: sharersOf(scope),
       refusedFolders: this.#sources.refusedFoldersOf(group),
       network: told.network,
       packages: told.packages,
       tools: tools.definitions.map(({ name }) => name),
-      chat: { title: told.title, members: told.members },
+      chat: { title: told.title, members: told.members, origins: chat },
       instructions,
       notes,
-      skills: told.skills,
+      skills,
       skillChars: skillCharsOf(scope),
       timeZone: localClock(scope.settings.timeZone),
       startedAt,
     };
     const parts = promptSectionsOf(facts, await this.#sources.textsOf());
     const system = joinSections(parts);
-    const sections = Object.fromEntries(parts.map(({ name, text }) => [name, estimateTextTokens(text)]));
-    return { prompt: { conversation: turn.conversation, system, sections, told }, notes };
+    const sections = Object.fromEntries(parts.map(({ name, said }) => [name, estimateTextTokens(said.text)]));
+    const texts = system.map(({ text }) => text);
+    return {
+      prompt: { conversation: turn.conversation, system: texts, sections, told },
+      sources: sourcesOf(system),
+    };
   }
 
   /** Changes to tell the model before it is asked again; undefined when none, or nothing was said yet. */
-  async changeSince(scope: TurnScope): Promise<NewStep | undefined> {
+  async changeSince(scope: TurnScope): Promise<SourcedStep | undefined> {
     const known = await this.#promptOf(scope);
     if (!known) return undefined;
-    const { told, instructions } = await this.#facts(scope, await this.#sources.toolsOf(scope));
+    const tools = await this.#sources.toolsOf(scope);
+    const { told, instructions, chat, skills } = await this.#facts(scope, tools);
     if (isDeepStrictEqual(told, known.told)) return undefined;
     const isDecided = told.decidedAt !== undefined && told.decidedAt !== known.told.decidedAt;
     const decisions = isDecided
       ? await this.#sources.reviewNews?.since(scope.group, known.told.decidedAt ?? 0)
       : undefined;
-    const text = describeChanges(known.told, told, { instructions, decisions });
-    if (text === undefined) return undefined;
+    const said = describeChanges(known.told, told, {
+      instructions,
+      decisions,
+      chat,
+      skills: skills.flatMap(({ origins }) => origins),
+      tools: tools.definitions.flatMap(({ origins }) => origins),
+      sharers: sharersOf(scope),
+    });
+    if (said === undefined) return undefined;
     // Read again once it was told: a step that cannot be stored has told nothing.
     this.#known.delete(scope.session.id);
-    const body = { kind: "user", text } as const;
-    return { body, tokens: this.#estimateTokens(body), at: this.#now(), tells: told };
+    return userStep([said], { at: this.#now(), tells: told });
   }
 
   async #promptOf({ turn, session }: ConversationScope): Promise<ConversationPrompt | undefined> {
@@ -166,10 +183,7 @@ export class ConversationPrompts {
   async #facts(
     scope: ConversationScope,
     { ofSources: tools }: Pick<OfferedTools, "ofSources">,
-  ): Promise<{
-    told: ToldFacts;
-    instructions: readonly InstructionText[];
-  }> {
+  ): Promise<ConversationFacts> {
     const { group, session, settings } = scope;
     const { instructionsOf, foldersOf, chatOf, skillsOf, packagesOf } = this.#sources;
     const { agent, timeZone, network } = settings;
@@ -179,7 +193,7 @@ export class ConversationPrompts {
       this.#decidedAt(group),
     ]);
     const ofAgent: readonly InstructionText[] =
-      agent.instructions === undefined ? [] : [{ file: agentsSetting, text: agent.instructions }];
+      agent.instructions === undefined ? [] : [{ file: agentsSetting, text: ofOperator(agent.instructions) }];
     const instructions = [...ofAgent, ...ofGroup];
     const skills = skillsOf?.({ group, settings }) ?? [];
     const told = {
@@ -190,18 +204,42 @@ export class ConversationPrompts {
       members: (chat?.members ?? []).map(({ name }) => name),
       folders: foldersOf(group, session.kind),
       network: network.allow,
-      ...(skills.length > 0 && { skills }),
+      ...(skills.length > 0 && { skills: skills.map(({ name, description }) => ({ name, description })) }),
       ...packagesOf?.({ group, session }),
       ...(tools.length > 0 && { tools }),
       ...decided,
     };
-    return { told, instructions };
+    return { told, instructions, skills, chat: this.#originsIn(group, chat) };
+  }
+
+  /** Who has chosen the title is not known: anybody in the chat may have. */
+  #originsIn(group: Group, chat: Chat | undefined): readonly Origin[] {
+    const { channel } = group;
+    const roles = (chat?.members ?? []).map(({ id }) => this.#sources.roleOf(group, { channel, id }));
+    return roles.length === 0 ? ["guest"] : sortOrigins(roles);
   }
 
   async #decidedAt(group: Group): Promise<Pick<ToldFacts, "decidedAt">> {
     const decidedAt = await this.#sources.reviewNews?.decidedAt(group);
     return decidedAt === undefined ? {} : { decidedAt };
   }
+}
+
+/** What a prompt tells, with the origins of what others than the operator may have chosen. */
+interface ConversationFacts {
+  readonly told: ToldFacts;
+  readonly instructions: readonly InstructionText[];
+  readonly skills: readonly (SkillSummary & Pick<Skill, "origins">)[];
+  readonly chat: readonly Origin[];
+}
+
+/** What a conversation was shown stays what it was, also when the folders that it came from are cleared. */
+function sourcedSystem({ system, origins }: ConversationPrompt): readonly Sourced[] {
+  return system.map((text) => sourced(text, origins));
+}
+
+function sharersOf({ group, settings }: Pick<ConversationScope, "group" | "settings">): readonly string[] {
+  return [group.name, ...settings.writersOfShared];
 }
 
 /** A fiftieth of the window: all else is asked for by a tool. */
@@ -215,6 +253,7 @@ function skillCharsOf({ models, group }: Pick<TurnScope, "models" | "group">): n
 /** Digest of instructions; for AGENTS.md alone that of its text, as in older versions. */
 function digestOf(instructions: readonly InstructionText[]): string {
   const isAgentsAlone = instructions.every(({ file }) => file === instructionsFile);
-  const whole = isAgentsAlone ? instructions.map(({ text }) => text).join("") : JSON.stringify(instructions);
+  const texts = instructions.map(({ file, text: { text } }) => ({ file, text }));
+  const whole = isAgentsAlone ? texts.map(({ text }) => text).join("") : JSON.stringify(texts);
   return createHash("sha256").update(whole).digest("hex");
 }

@@ -1,8 +1,8 @@
 import type { ModelAnswer } from "../../domain/turns/model.ts";
-import type { NewStep } from "../../stores/contract/store.ts";
 import type { TurnTools } from "../../tools/conversation-tools.ts";
 import type { Conversation, TurnInput, OpenSession } from "../collaborators.ts";
 import { collectMessages, type MessageSources } from "../steps/collect-messages.ts";
+import type { SourcedStep } from "../steps/sourced-step.ts";
 import type { OfferedTools } from "../tool-calls/offered-tools.ts";
 import type { TurnScope } from "../turn-scope.ts";
 import { type AskModelOptions, askModel } from "./ask-model.ts";
@@ -32,7 +32,7 @@ export class StoredConversation implements Conversation {
     return this.#options.offered.of(scope);
   }
 
-  changeSince(scope: TurnScope): Promise<NewStep | undefined> {
+  changeSince(scope: TurnScope): Promise<SourcedStep | undefined> {
     return this.#options.prompts.changeSince(scope);
   }
 

@@ -1,13 +1,20 @@
 import type { ModelAnswer } from "../../domain/turns/model.ts";
-import type { Step, StepBody } from "../../domain/turns/turn.ts";
-import type { AgentToolResult } from "../../protocol/messages.ts";
+import type { Step } from "../../domain/turns/turn.ts";
+import { ofHost } from "../../domain/rights/sourced.ts";
+import type { GivenResult } from "./result-parts.ts";
+import type { NewStep } from "../../stores/contract/store.ts";
+import { type SourcedStep, stepOf } from "./sourced-step.ts";
 import type { JudgedCall, JudgedCalls } from "../tool-calls/judge-calls.ts";
 
-/** The model's answer as a step, with what was decided about its calls. */
+/**
+ * The model's answer as a step, with what was decided about its calls, in the host's words. `exposure`: what the calls
+ * that may run come into contact with.
+ */
 export function answerStep(
   answer: ModelAnswer,
   { allowed, asked, denied }: Pick<JudgedCalls, "allowed" | "asked" | "denied">,
-): StepBody {
+  { exposure, ...about }: Pick<NewStep, "exposure" | "at" | "asks" | "spawns">,
+): SourcedStep {
   const all: readonly JudgedCall[] = [...allowed, ...asked, ...denied];
   const verdicts = all.map(({ call, verdict: { action, risk, rule, command }, approved }) => ({
     callId: call.id,
@@ -18,13 +25,14 @@ export function answerStep(
     ...(approved && { approved }),
   }));
   const refusals = denied.map(({ call, reason }) => ({ callId: call.id, output: reason, isError: true }));
-  return {
+  const body = {
     kind: "model",
     answer,
     denied: refusals,
     ...(verdicts.length > 0 && { verdicts }),
     ...(asked.length > 0 && { asked: asked.map(({ call }) => call.id) }),
-  };
+  } as const;
+  return stepOf(body, exposure, about);
 }
 
 /** The last answer of a turn; one that is not what it could have been says so. */
@@ -44,6 +52,6 @@ export function lastAnswer(last: Step | undefined): Pick<ModelAnswer, "text" | "
 }
 
 /** The result of a call that had begun and of which nothing more is known. */
-export function interrupted(callId: string): AgentToolResult {
-  return { callId, output: "interrupted, result unknown", isError: true };
+export function interrupted(callId: string): GivenResult {
+  return { callId, output: "interrupted, result unknown", isError: true, sources: ofHost`` };
 }

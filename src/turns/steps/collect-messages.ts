@@ -1,21 +1,19 @@
 import { renderWork } from "../context/render-work.ts";
 import type { Group } from "../../domain/chats/group.ts";
 import type { StoredMessage } from "../../domain/chats/message.ts";
-import { sortOrigins } from "../../domain/people/origin.ts";
 import { errorCode } from "../../lib/app-error.ts";
-import { type Part, toUserContent } from "../../domain/chats/part.ts";
+import { ofHost, sourced } from "../../domain/rights/sourced.ts";
 import { isAddressee } from "../../domain/turns/session.ts";
 import type { LookUpForeword } from "../../domain/turns/foreword.ts";
 import type { Work } from "../../domain/work/work.ts";
-import type { MessageStore, NewStep } from "../../stores/contract/store.ts";
+import type { MessageStore } from "../../stores/contract/store.ts";
 import { lineageNow } from "../../domain/rights/lineage.ts";
-import { exposureToMessages, lineageOfMessages } from "./message-origins.ts";
+import { lineageOfMessages, sayMessages } from "./message-origins.ts";
+import { type SourcedStep, userStep } from "./sourced-step.ts";
 import { localClock } from "../../lib/time/zone-clock.ts";
 import type { Conversation, TurnInput, OpenSession, TurnPictures } from "../collaborators.ts";
 import type { TurnScope } from "../turn-scope.ts";
 import { createMessageIds } from "../context/message-ids.ts";
-import { renderMessages } from "../context/render-messages.ts";
-import { estimateStepTokens } from "../context/tokens.ts";
 import type { Fingerprint } from "../../domain/fingerprint.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { JudgeHearing } from "../../rights/people/hearing.ts";
@@ -68,7 +66,7 @@ export async function collectMessages(
   const looking = sources.foreword?.({ group, session, messages: shown, at });
   const unseen = await sources.messages.countAfter(group, contextCursor);
   const images = await sources.pictures.imagesOf(group, shown);
-  const rendered = renderMessages({
+  const rendered = sayMessages(sources.roleOf, group, {
     messages: shown,
     omitted: Math.max(0, unseen - since.length),
     images,
@@ -77,26 +75,14 @@ export async function collectMessages(
     idOf: createMessageIds(sources.fingerprint),
   });
   const before = await looking;
-  const foreword: Part[] = before && before.text !== "" ? [{ kind: "text", text: `${before.text}\n` }] : [];
-  const body = { kind: "user", ...toUserContent([...foreword, ...rendered]) } as const;
-  const exposure = exposureToMessages(sources.roleOf, group, {
-    messages: shown,
-    hasImages: images.values().some((image) => typeof image !== "string"),
-  });
-  return {
-    waiting,
-    step: {
-      body,
-      tokens: estimateStepTokens(body),
-      at: sources.clock.now(),
-      exposure: before ? { ...exposure, origins: sortOrigins([...exposure.origins, ...before.origins]) } : exposure,
-      takes: {
-        messages: waiting.map((message) => message.seq),
-        cursor: Math.max(last.seq, contextCursor),
-        lineage: lineageOfMessages(sources.roleOf, group, waiting),
-      },
-    },
+  const foreword = before && (before.text === "" ? before : ofHost`${before}\n`);
+  const takes = {
+    messages: waiting.map((message) => message.seq),
+    cursor: Math.max(last.seq, contextCursor),
+    lineage: lineageOfMessages(sources.roleOf, group, waiting),
   };
+  const step = userStep([...(foreword ? [foreword] : []), ...rendered], { at: sources.clock.now(), takes });
+  return { waiting, step };
 }
 
 /** A turn that only says that these messages are not answered. What was said before them is for the next turn. */
@@ -105,10 +91,10 @@ function refusedMessages(
   group: Group,
   { messages }: { readonly messages: readonly StoredMessage[] },
 ): TurnInput {
-  const body = { kind: "user", text: `<host-note>${notDone(refusedWork)}</host-note>` } as const;
+  const said = ofHost`<host-note>${sourced(notDone(refusedWork), [])}</host-note>`;
   const lineage = lineageOfMessages(roleOf, group, messages);
   const takes = { messages: messages.map(({ seq }) => seq), cursor: 0, lineage };
-  return { waiting: messages, step: { body, tokens: estimateStepTokens(body), at: clock.now(), takes } };
+  return { waiting: messages, step: userStep([said], { at: clock.now(), takes }) };
 }
 
 /** Stands in place of words that do not get into a conversation. */
@@ -131,21 +117,10 @@ export function workStep(
   work: Work,
   { group, settings }: Pick<TurnScope, "group" | "settings">,
   { clock, roleOf }: { readonly clock: Pick<Clock, "now">; readonly roleOf: RoleOf },
-): NewStep {
-  const body = { kind: "user", text: renderWork(work) } as const;
-  const { writersOfShared } = settings;
-  const origins = [work.origin, ...work.lineage.origins];
-  return {
-    body,
-    tokens: estimateStepTokens(body),
-    at: clock.now(),
-    exposure: {
-      origins,
-      // What a program prints may be what it has read there.
-      readsFolder: work.cause === "job-ended",
-      writesFolder: false,
-      ...(work.cause === "job-ended" && writersOfShared.length > 0 && { alsoReads: writersOfShared }),
-    },
-    takesWork: { seq: work.seq, lineage: lineageNow(work.lineage, (who) => roleOf(group, who)) },
-  };
+): SourcedStep {
+  const { text, origins } = renderWork(work);
+  // What a program prints may be what it has read there.
+  const folders = work.cause === "job-ended" ? [group.name, ...settings.writersOfShared] : [];
+  const takesWork = { seq: work.seq, lineage: lineageNow(work.lineage, (who) => roleOf(group, who)) };
+  return userStep([sourced(text, origins, folders)], { at: clock.now(), takesWork });
 }

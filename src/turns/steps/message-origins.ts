@@ -1,26 +1,29 @@
 import type { Group } from "../../domain/chats/group.ts";
 import type { StoredMessage, StoredQuote } from "../../domain/chats/message.ts";
-import type { Exposure, Origin } from "../../domain/people/origin.ts";
+import type { Origin } from "../../domain/people/origin.ts";
 import { memberKey } from "../../domain/people/person.ts";
 import { type Lineage, lineageOfPeople } from "../../domain/rights/lineage.ts";
+import { type SourcedPart, sourcedPart } from "../../domain/rights/sourced.ts";
+import { renderMessages } from "../context/render-messages.ts";
 import type { RoleOf } from "../../rights/people/roles.ts";
 
 /**
- * Exposure of a model by these messages: words of senders, of quoted and forwarded people, and pictures. The first
- * author of forwarded words, and of a quote that nobody is known to have said, is unknown.
+ * Messages as the model sees them, with the origins of senders, of quoted and forwarded people, and of pictures, also
+ * where only captions are shown. The first author of forwarded words, and of a quote that nobody is known to have said,
+ * is unknown.
  */
-export function exposureToMessages(
+export function sayMessages(
   roleOf: RoleOf,
   group: Pick<Group, "name" | "main">,
-  shown: { readonly messages: readonly StoredMessage[]; readonly hasImages: boolean },
-): Exposure {
-  const origins = new Set<Origin>(shown.hasImages ? ["file"] : []);
+  shown: Parameters<typeof renderMessages>[0],
+): readonly SourcedPart[] {
+  const origins = new Set<Origin>([...(shown.images?.values() ?? [])].length > 0 ? ["file"] : []);
   for (const { channel, sender, quote, forwarded } of shown.messages) {
     origins.add(roleOf(group, { channel, id: sender.id }));
     if (forwarded === true) origins.add("guest");
     for (const origin of originsOfQuote(quote, (id) => roleOf(group, { channel, id }))) origins.add(origin);
   }
-  return { origins: [...origins], readsFolder: false, writesFolder: false };
+  return renderMessages(shown).map((part) => sourcedPart(part, { origins: [...origins], folders: [] }));
 }
 
 function originsOfQuote(quote: StoredQuote | undefined, roleOf: (sender: string) => Origin): readonly Origin[] {

@@ -4,15 +4,36 @@ import { blobsPerStep, describePart, isBlob } from "../../domain/chats/part.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { AgentToolResult } from "../../protocol/messages.ts";
 import type { HotContainer } from "../../sandbox/pool/hot-container.ts";
+import type { Exposure } from "../../domain/people/origin.ts";
+import { type Sources, sourcesOf } from "../../domain/rights/sourced.ts";
+import { type SourcedStep, stepOf } from "./sourced-step.ts";
 import type { Group } from "../../domain/chats/group.ts";
 import type { TurnPictures } from "../collaborators.ts";
+
+/** A result as it comes, from the agent or from the host. */
+export type GivenResult = AgentToolResult & { readonly sources: Sources };
+
+/** A result as it is stored. */
+export interface SourcedResult extends Sources {
+  readonly result: ToolResult;
+}
+
+/** Results of calls as a step, with what their calls have come into contact with. */
+export function resultsStep(
+  results: readonly SourcedResult[],
+  { exposure, at }: { readonly exposure: Exposure | undefined; readonly at: number },
+): SourcedStep {
+  const { origins, folders } = sourcesOf([...results, ...(exposure ? [exposure] : [])]);
+  const body = { kind: "tools", results: results.map(({ result }) => result) } as const;
+  return stepOf(body, { origins, folders, writesFolder: exposure?.writesFolder ?? false }, { at });
+}
 
 /**
  * The agent's results as they are stored, with what their tools show: what they refer to in the mailbox is taken from
  * there and kept. What cannot be kept, or is beyond what one step may have, is told in words.
  */
 export async function keepAgentResults(
-  results: readonly AgentToolResult[],
+  results: readonly GivenResult[],
   from: {
     readonly group: Group;
     readonly container: Pick<HotContainer, "takeFile"> | undefined;
@@ -20,10 +41,10 @@ export async function keepAgentResults(
     /** Parts shown after a host tool's result. */
     readonly shownBy: (callId: string) => readonly Part[];
   },
-): Promise<ToolResult[]> {
-  const taken: ToolResult[] = [];
+): Promise<SourcedResult[]> {
+  const taken: SourcedResult[] = [];
   let left = blobsPerStep;
-  for (const { callId, output, isError, parts: files = [] } of results) {
+  for (const { callId, output, isError, parts: files = [], sources } of results) {
     const parts: Part[] = [{ kind: "text", text: output }];
     for (const { file, name } of files) {
       const image = left > 0 ? await take(from, file, name) : `at most ${blobsPerStep} can be shown at once`;
@@ -34,7 +55,8 @@ export async function keepAgentResults(
       if (isBlob(part)) left -= 1;
       parts.push(isBlob(part) && left < 0 ? { kind: "text", text: describePart(part) } : part);
     }
-    taken.push(parts.length === 1 ? { callId, output, isError } : { callId, parts, isError });
+    const result = parts.length === 1 ? { callId, output, isError } : { callId, parts, isError };
+    taken.push({ result, origins: sources.origins, folders: sources.folders });
   }
   return taken;
 }

@@ -1,9 +1,8 @@
 import type { Lease } from "../../domain/turns/lease.ts";
-import type { Step, StepBody } from "../../domain/turns/turn.ts";
-import type { NewStep } from "../../stores/contract/store.ts";
+import type { Step } from "../../domain/turns/turn.ts";
 import type { TurnCollaborators } from "../collaborators.ts";
-import { estimateStepTokens } from "../context/tokens.ts";
 import type { TurnScope } from "../turn-scope.ts";
+import type { SourcedStep } from "./sourced-step.ts";
 import { TurnProgress } from "../turn-progress.ts";
 
 type StepParts = Pick<TurnCollaborators, "clock"> & {
@@ -32,7 +31,7 @@ export class TurnSteps {
     return this.#last;
   }
 
-  async add(step: NewStep): Promise<void> {
+  async add(step: SourcedStep): Promise<void> {
     this.#last = await this.#parts.store.turns.addStep(this.#turn, step, this.#lease);
     this.#progress?.add(step.body);
   }
@@ -45,13 +44,9 @@ export class TurnSteps {
     return progress;
   }
 
-  /**
-   * Adds one that takes no messages, of this moment. `exposure`: what the turn comes into contact with by it; `asks`:
-   * what people are asked with it; `spawns`: what begins with it.
-   */
-  addNow(body: StepBody, { exposure, asks, spawns }: Pick<NewStep, "exposure" | "asks" | "spawns">): Promise<void> {
-    const tokens = estimateStepTokens(body);
-    return this.add({ body, tokens, at: this.#parts.clock.now(), exposure, asks, spawns });
+  /** The time for a step of this moment. */
+  now(): number {
+    return this.#parts.clock.now();
   }
 }
 

@@ -4,11 +4,11 @@ import type { Approval } from "../../domain/rights/approval.ts";
 import type { ModelAnswer, ToolCall } from "../../domain/turns/model.ts";
 import type { ApprovedCommand, CallVerdict, Provenance, Verdict } from "../../domain/rights/policy.ts";
 import type { Step, StepBody } from "../../domain/turns/turn.ts";
-import type { Origin } from "../../domain/people/origin.ts";
-import type { AgentToolResult } from "../../protocol/messages.ts";
+import { type Sourced, sourcesOf } from "../../domain/rights/sourced.ts";
 import { scriptsIn } from "../../rights/policy/scripts-in.ts";
 import { maxScripts } from "../../protocol/messages.ts";
 import { answerStep } from "../steps/answers.ts";
+import type { GivenResult } from "../steps/result-parts.ts";
 import type { TurnSteps } from "../steps/turn-steps.ts";
 import { shellTool } from "../../tools/skills/command-tool.ts";
 import type { TurnCollaborators } from "../collaborators.ts";
@@ -87,7 +87,7 @@ export class AnswerGate {
     const asks = await this.#prepareAsks(judged);
     const tools = await this.#parts.conversation.toolsOf(this.#scope);
     const exposure = tools.exposureOf([...allowed, ...asked].map(({ call }) => call));
-    await this.#steps.addNow(answerStep(answer, judged), { exposure, asks });
+    await this.#steps.add(answerStep(answer, judged, { exposure, asks, at: this.#steps.now() }));
     await publishToolCalls(this.#scope, this.#parts, { ...judged, allowed: [] });
     this.#parts.answers.deliver();
     this.#parts.calls.approvalsAsked();
@@ -101,7 +101,8 @@ export class AnswerGate {
     const exposure = tools.exposureOf(judged.allowed.map(({ call }) => call));
     // They begin with the step.
     if (spawns.length > 0) await publishToolCalls(this.#scope, this.#parts, judged);
-    await this.#steps.addNow(answerStep(answer, judged), spawns.length > 0 ? { exposure, spawns } : { exposure });
+    const spawning = spawns.length > 0 ? { spawns } : {};
+    await this.#steps.add(answerStep(answer, judged, { exposure, ...spawning, at: this.#steps.now() }));
     if (answer.toolCalls.length > 0 && spawns.length === 0) await publishToolCalls(this.#scope, this.#parts, judged);
     this.#spawns.begun(spawns);
     if (spawns.some(({ background }) => !background)) {
@@ -169,16 +170,18 @@ export class AnswerGate {
     return withDenied(judged, prepared.denied);
   }
 
-  /** Results of the calls of this step that people did not allow, with the origins of their reasons. */
-  async denials(
-    last: Step,
-  ): Promise<{ readonly results: readonly AgentToolResult[]; readonly origins: readonly Origin[] }> {
-    if (last.body.kind !== "model" || last.body.asked === undefined) return { results: [], origins: [] };
+  /** Results of the calls of this step that people did not allow. */
+  async denials(last: Step): Promise<readonly GivenResult[]> {
+    if (last.body.kind !== "model" || last.body.asked === undefined) return [];
     const approvals = await this.#parts.store.approvals.ofStep(last.seq);
     const byPeople = deniedIn(last.body.answer, approvals);
-    const reasons = new Map([...byPeople, ...this.#denied].map(({ call, reason }) => [call.id, reason] as const));
-    const results = [...reasons].map(([callId, output]) => ({ callId, output, isError: true }));
-    return { results, origins: byPeople.flatMap(({ origins }) => origins) };
+    // Those decided about here include what people said.
+    const sources = sourcesOf(byPeople.map(({ reason }) => reason));
+    const reasons = new Map([
+      ...byPeople.map(({ call, reason }) => [call.id, reason.text] as const),
+      ...this.#denied.map(({ call, reason }) => [call.id, reason] as const),
+    ]);
+    return [...reasons].map(([callId, output]) => ({ callId, output, isError: true, sources }));
   }
 
   /** The call as a grant covers it, whose use is recorded; undefined: none does. */
@@ -228,7 +231,7 @@ export class AnswerGate {
     const tools = await this.#parts.conversation.toolsOf(this.#scope);
     const refused = new Set(denied.map(({ callId }) => callId));
     const byCall = new Map(approvals.map((approval) => [approval.call, approval]));
-    const byPeople = new Map(deniedIn(answer, approvals).map(({ call, reason }) => [call.id, reason]));
+    const byPeople = new Map(deniedIn(answer, approvals).map(({ call, reason }) => [call.id, reason.text]));
     const allowed: JudgedCall[] = [];
     const deniedNow: DeniedCall[] = [];
     for (const call of answer.toolCalls.filter(({ id }) => !refused.has(id))) {
@@ -295,12 +298,11 @@ const unknownVerdict: Omit<CallVerdict, "callId"> = { action: "ask", risk: "high
 function deniedIn(
   answer: ModelAnswer,
   approvals: readonly Approval[],
-): { readonly call: ToolCall; readonly reason: string; readonly origins: readonly Origin[] }[] {
+): { readonly call: ToolCall; readonly reason: Sourced }[] {
   return approvals.flatMap((approval) => {
     const call = answer.toolCalls.find(({ id }) => id === approval.call);
     if (!call || approval.state === "allowed") return [];
-    const { text, origins } = denialForModel(approval);
-    return [{ call, reason: text, origins }];
+    return [{ call, reason: denialForModel(approval) }];
   });
 }
 

@@ -103,7 +103,9 @@ export class HostToolRunner {
       const doing = before ?? this.#do(call, request, tools);
       this.#done.set(call.key, doing);
       const { output, isError, parts = [], page } = await doing;
-      if (output.origins.length > 0) await this.#parts.store.origins.note(this.#scope.turn.id, output.origins);
+      const { origins, folders } = output;
+      if (origins.length + folders.length > 0)
+        await this.#parts.store.origins.note(this.#scope.turn.id, origins, folders);
       this.#shown.set(call.id, parts);
       return { output: output.text, isError, page };
     } catch (thrown) {

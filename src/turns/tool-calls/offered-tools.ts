@@ -1,5 +1,3 @@
-import { LRUCache } from "lru-cache";
-
 import type { Group } from "../../domain/chats/group.ts";
 import type { Session } from "../../domain/turns/session.ts";
 import { lineageOfTurn } from "../../rights/people/lineage-of-turn.ts";
@@ -9,22 +7,18 @@ import type { ConversationTools, TurnTools } from "../../tools/conversation-tool
 import { rightsOf } from "../../tools/sessions/session-rights.ts";
 import type { ConversationScope } from "../turn-scope.ts";
 
-const rememberedTurns = 512;
-
 /** Sources of what a turn may call. */
 export interface OfferedToolsOptions {
   readonly tools: Pick<ConversationTools, "of" | "ifBegun">;
   readonly spawning: { maySpawn(session: Session): Promise<boolean> };
   readonly pictures: { areOfUse(group: Group): boolean };
-  readonly origins: Pick<Store["origins"], "note" | "lineage">;
+  readonly origins: Pick<Store["origins"], "lineage">;
   readonly roleOf: RoleOf;
 }
 
 /** The tools of turns, by what their conversations were offered and what their sessions may do. */
 export class OfferedTools {
   readonly #options: OfferedToolsOptions;
-  /** Turns that have read what their tools say of themselves. */
-  readonly #noted = new LRUCache<string, true>({ max: rememberedTurns });
 
   constructor(options: OfferedToolsOptions) {
     this.#options = options;
@@ -35,12 +29,7 @@ export class OfferedTools {
     const { group, turn } = scope;
     const { origins, roleOf, tools } = this.#options;
     const provenance = () => lineageOfTurn({ origins, roleOf }, group, turn);
-    const offered = await tools.of(group, turn, { ...(await this.#traitsOf(scope)), provenance });
-    if (offered.origins.length > 0 && !this.#noted.has(turn.id)) {
-      await origins.note(turn.id, offered.origins);
-      this.#noted.set(turn.id, true);
-    }
-    return offered;
+    return tools.of(group, turn, { ...(await this.#traitsOf(scope)), provenance });
   }
 
   /** Returns what the conversation would be offered if it began now. Nothing is kept. */

@@ -1,9 +1,9 @@
 import type { ToolCall } from "../../domain/turns/model.ts";
-import type { Origin } from "../../domain/people/origin.ts";
+import { ofHost, sourced } from "../../domain/rights/sourced.ts";
 import { describeCarriedOut } from "../../domain/work/describe-sub-agent.ts";
 import { isAwaited, type NewSubAgent, spawnTool, type SubAgent } from "../../domain/work/sub-agent.ts";
 import type { Step } from "../../domain/turns/turn.ts";
-import type { AgentToolResult } from "../../protocol/messages.ts";
+import type { GivenResult } from "../steps/result-parts.ts";
 import type { TurnCollaborators } from "../collaborators.ts";
 import type { TurnScope } from "../turn-scope.ts";
 import type { JudgedCall, PreparedSpawns } from "./judge-calls.ts";
@@ -62,12 +62,9 @@ export class SpawnGate {
     return store.subAgents.release(step, clock.now(), this.#scope.lease);
   }
 
-  /** Results of a step's sub-agents, and the exposure that they add. */
-  async results(last: Step): Promise<{ readonly results: AgentToolResult[]; readonly origins: readonly Origin[] }> {
-    const found = await this.ofStep(last);
-    const over = found.filter((agent) => !agent.background && agent.session !== undefined);
-    const origins = over.length === 0 ? [] : [...over.flatMap((agent) => agent.lineage.origins), "agent" as const];
-    return { results: found.map(toResult), origins };
+  /** Results of a step's sub-agents. */
+  async results(last: Step): Promise<readonly GivenResult[]> {
+    return (await this.ofStep(last)).map(toResult);
   }
 }
 
@@ -76,10 +73,11 @@ export function areAwaited(agents: readonly SubAgent[]): boolean {
   return agents.some(isAwaited);
 }
 
-function toResult(agent: SubAgent): AgentToolResult {
-  const { call: callId, id, background, session, state, text = "" } = agent;
-  if (session === undefined) return { callId, output: text, isError: true };
-  if (!background) return { callId, output: describeCarriedOut(agent), isError: state !== "done" };
+function toResult(agent: SubAgent): GivenResult {
+  const { call: callId, id, background, session, state, text = "", lineage } = agent;
+  if (session === undefined) return { callId, output: text, isError: true, sources: ofHost`` };
+  const sources = sourced("", [...lineage.origins, "agent"]);
+  if (!background) return { callId, output: describeCarriedOut(agent), isError: state !== "done", sources };
   const output = `${id} works in the background. Its result comes as work when it is done; agent_status tells how it stands.`;
-  return { callId, output, isError: false };
+  return { callId, output, isError: false, sources: ofHost`` };
 }

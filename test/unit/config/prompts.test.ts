@@ -4,6 +4,8 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
+import { ofOperator } from "../../../src/domain/rights/sourced.ts";
+
 import { bundledPrompts, checkPrompts, promptTexts } from "../../../src/config/prompts/prompt-files.ts";
 import { promptSections, promptSectionNames } from "../../../src/turns/context/prompt/sections.ts";
 import { fillTemplate, templateFaults } from "../../../src/turns/context/prompt/template.ts";
@@ -33,7 +35,9 @@ test("the operator's own text of a section takes the place of the bundled one, a
 
   const texts = await promptTexts(checkout, place.prompts, ({ file }) => expect.unreachable(file));
 
-  expect(fillTemplate(texts.identity, { agent: "crab", group: "family" })).toBe("# You\n\ncrab of family, a pirate.");
+  expect(fillTemplate(texts.identity, { agent: ofOperator("crab"), group: ofOperator("family") }).text).toBe(
+    "# You\n\ncrab of family, a pirate.",
+  );
   expect(texts.chat).toBe(bundledPrompts(checkout).chat);
 });
 
@@ -91,7 +95,8 @@ test("the command line lists the sections in their order, and shows one", async 
 test("whatever a value holds, it stands there as it is", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (agent) => {
-      expect(fillTemplate("<{{agent}}|{{group}}>", { agent, group: "{{agent}}" })).toBe(`<${agent}|{{agent}}>`);
+      const values = { agent: ofOperator(agent), group: ofOperator("{{agent}}") };
+      expect(fillTemplate("<{{agent}}|{{group}}>", values).text).toBe(`<${agent}|{{agent}}>`);
     }),
     { examples: [["{{group}}"], ["{{{group}}}"], ["&<>\"'/`="], ["$&"]] },
   );

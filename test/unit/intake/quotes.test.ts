@@ -1,16 +1,16 @@
 import { beforeEach, expect, test } from "vitest";
 
 import type { IncomingMessage, Quote } from "../../../src/domain/chats/message.ts";
-import { sortOrigins, type Origin } from "../../../src/domain/people/origin.ts";
+import type { Origin } from "../../../src/domain/people/origin.ts";
 import { createRouter } from "../../../src/intake/router.ts";
 import { routerLimits } from "../../../src/intake/limits/limits.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import { localClock } from "../../../src/lib/time/zone-clock.ts";
 import { toUserContent } from "../../../src/domain/chats/part.ts";
+import { sourcesOf, toPart } from "../../../src/domain/rights/sourced.ts";
 import type { RoleOf } from "../../../src/rights/people/roles.ts";
 import type { Store } from "../../../src/stores/contract/store.ts";
-import { renderMessages } from "../../../src/turns/context/render-messages.ts";
-import { exposureToMessages } from "../../../src/turns/steps/message-origins.ts";
+import { sayMessages } from "../../../src/turns/steps/message-origins.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";
 
@@ -64,10 +64,10 @@ async function openRig(): Promise<Rig> {
       const message = (await store.messages.after(family, 0, 1)).at(-1);
       if (!message) throw new Error("bob was not heard");
       const timeZone = localClock("UTC");
-      const parts = renderMessages({ messages: [message], omitted: 0, agentName: "crab", timeZone, idOf: String });
-      const [, shown = ""] = /(<quote[^]*<\/quote>)/.exec(toUserContent(parts).text ?? "") ?? [];
-      const { origins } = exposureToMessages(roleOf, family, { messages: [message], hasImages: false });
-      return { shown, origins: sortOrigins(origins) };
+      const said = { messages: [message], omitted: 0, agentName: "crab", timeZone, idOf: String };
+      const parts = sayMessages(roleOf, family, said);
+      const [, shown = ""] = /(<quote[^]*<\/quote>)/.exec(toUserContent(parts.map(toPart)).text ?? "") ?? [];
+      return { shown, origins: sourcesOf(parts).origins };
     },
     [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
   };

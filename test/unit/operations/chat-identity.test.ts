@@ -37,9 +37,19 @@ test("when a group's instructions changed is told with the group", async () => {
   await store.groups.claimFolder({ name: "main", channel: "terminal", chat: "main" });
   const before = await client.call(listGroups, {});
 
-  await store.groups.noteInstructions("main", "SOUL.md", { sha256: "a", bytes: 1, changedAt: 1_600_000_000_000 });
-  await store.groups.noteInstructions("main", "AGENTS.md", { sha256: "a", bytes: 1, changedAt: 1_700_000_000_000 });
-  await store.groups.noteInstructions("main", "USER.md", { sha256: "a", bytes: 1, changedAt: undefined });
+  await store.groups.noteInstructions("main", "SOUL.md", {
+    sha256: "a",
+    bytes: 1,
+    origins: [],
+    changedAt: 1_600_000_000_000,
+  });
+  await store.groups.noteInstructions("main", "AGENTS.md", {
+    sha256: "a",
+    bytes: 1,
+    origins: [],
+    changedAt: 1_700_000_000_000,
+  });
+  await store.groups.noteInstructions("main", "USER.md", { sha256: "a", bytes: 1, origins: [], changedAt: undefined });
 
   expect(before).not.toHaveProperty("0.instructionsChangedAt");
   expect(await client.call(listGroups, {})).toMatchObject([{ name: "main", instructionsChangedAt: 1_700_000_000_000 }]);

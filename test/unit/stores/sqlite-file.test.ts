@@ -253,7 +253,12 @@ test("no question to the store reads a whole table that grows with time", async 
   await store.chats.get("terminal", "chat");
   await store.groups.folder("family");
   await store.groups.earlierChat(inChat("family"));
-  await store.groups.noteInstructions("family", "AGENTS.md", { sha256: "", bytes: 0, changedAt: undefined });
+  await store.groups.noteInstructions("family", "AGENTS.md", {
+    sha256: "",
+    bytes: 0,
+    origins: [],
+    changedAt: undefined,
+  });
   await store.audit.signed();
   await store.requests.open(request, { limits: { open: 1, openOfSender: 1, perHour: 1, lifetimeMs: 1 }, outgoing: [] });
   await store.requests.get("CODE");

@@ -17,8 +17,6 @@ function tool(name: string, more: { description?: string; channelTrait?: "reacti
   return definePluginTool({ ...fixed, name, description: "", input: z.strictObject({}), run: async () => "", ...more });
 }
 
-const toDefinition = ({ name, description }: HostTool) => ({ name, description, inputSchema: {} });
-
 const everything: ToolPolicy = { rules: [{ name: "default", action: "allow" }] };
 const model = { callTools: true, seeImages: true };
 const provenance = async () => ({ role: "member", origins: ["member"] }) as const;
@@ -52,10 +50,14 @@ test("what a server says of its tools is its words, where they are shown and whe
 
   const offered = await tools.of(family, { session, conversation: 1 }, able);
   const none = await host(sessions, [tool("dice")]).of(family, { session, conversation: 2 }, able);
-  const found = describeFound("reads notes", [served].map(toDefinition), () => ["mcp"]);
+  const found = describeFound(
+    "reads notes",
+    offered.definitions.filter(({ name }) => name === "files__read"),
+  );
 
   expect(offered.definitions.map(({ name }) => name)).toContain("files__read");
-  expect([offered.origins, none.origins]).toEqual([["mcp"], []]);
+  const ofWords = [offered, none].map(({ definitions }) => new Set(definitions.flatMap(({ origins }) => origins)));
+  expect(ofWords).toEqual([new Set(["mcp"]), new Set()]);
   expect(found).toMatchObject({ text: expect.stringContaining("Reads notes.") as string, origins: ["mcp"] });
 });
 

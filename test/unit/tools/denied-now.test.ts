@@ -21,7 +21,7 @@ async function deniedBy(
 ): Promise<string | undefined> {
   await using home = await openTestStore();
   const { store } = home;
-  const exposure = { origins: ["web"] as const, readsFolder: false, writesFolder: false };
+  const exposure = { origins: ["web"] as const, folders: [], writesFolder: false };
   await askIn(store, [question({ askedAt: 1, origins })], { exposure, agent: more.agent });
   const config = configSchema(builtInAdapters).parse({
     policy,

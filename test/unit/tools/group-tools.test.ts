@@ -94,6 +94,6 @@ test("the model is told the schema of another program as it is, and what it read
     },
   );
 
-  expect(turn.definitions).toEqual([{ name: "files__read", description: "", inputSchema: schema }]);
+  expect(turn.definitions).toMatchObject([{ name: "files__read", description: "", inputSchema: schema }]);
   expect(turn.exposureOf([{ id: "1", name: "files__read", input: {} }])).toMatchObject({ origins: ["mcp"] });
 });

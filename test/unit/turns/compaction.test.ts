@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 
 import * as fc from "fast-check";
 import pino from "pino";
+import { ofHost } from "../../../src/domain/rights/sourced.ts";
 import { expect, test } from "vitest";
 
 import { estimateStepTokens } from "../../../src/turns/context/tokens.ts";
@@ -97,7 +98,7 @@ class Conversation {
       pictures,
       store,
       offered: { of: async () => ({ definitions: [] }) },
-      prompts: { systemOf: async () => ["You are crab."], renew: async () => ["You are crab."] },
+      prompts: { systemOf: async () => [ofHost`You are crab.`], renew: async () => [ofHost`You are crab.`] },
       before: async () => undefined,
     });
     const publish = async ({ type }: NewEvent): Promise<void> => void this.events.push(type);

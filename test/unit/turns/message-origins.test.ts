@@ -1,8 +1,11 @@
 import { expect, test } from "vitest";
 
-import type { StoredMessage } from "../../../src/domain/chats/message.ts";
+import type { StoredAttachment, StoredMessage } from "../../../src/domain/chats/message.ts";
+import type { Part } from "../../../src/domain/chats/part.ts";
+import { sourcesOf } from "../../../src/domain/rights/sourced.ts";
+import { localClock } from "../../../src/lib/time/zone-clock.ts";
 import type { RoleOf } from "../../../src/rights/people/roles.ts";
-import { exposureToMessages } from "../../../src/turns/steps/message-origins.ts";
+import { sayMessages } from "../../../src/turns/steps/message-origins.ts";
 import { someGroup } from "../../support/some-group.ts";
 
 /** Ids are what they are, and whoever is not known is a member. */
@@ -28,8 +31,10 @@ function message(sender: string, more: Partial<StoredMessage> = {}): StoredMessa
   };
 }
 
-const read = (messages: readonly StoredMessage[], hasImages = false) =>
-  exposureToMessages(roleOf, someGroup("family"), { messages, hasImages }).origins.toSorted();
+const shown = { omitted: 0, agentName: "crab", timeZone: localClock("UTC"), idOf: String };
+
+const read = (messages: readonly StoredMessage[], images?: ReadonlyMap<StoredAttachment, Part | string>) =>
+  sourcesOf(sayMessages(roleOf, someGroup("family"), { ...shown, messages, images })).origins.toSorted();
 
 test("words have the role of their sender's id, whatever the name says, also those that are only context", () => {
   expect(read([message("owner"), message("bo"), message("guest")])).toEqual(["guest", "member", "owner"]);
@@ -49,6 +54,12 @@ test("forwarded words are a guest's; a quote has the role of its author, or what
   expect(read([message("owner", { quote: { ...yours, origins: ["web"] } })])).toEqual(["owner", "web"]);
 });
 
-test("a picture that the model is shown is a file", () => {
-  expect(read([message("owner")], true)).toEqual(["file", "owner"]);
+test("a picture that the model is shown is a file, and so is the caption that is shown in its place", () => {
+  const attachment = { kind: "image" } as const;
+  const said = message("owner", { attachments: [attachment] });
+  const picture = { kind: "image", blob: "0".repeat(64), mimeType: "image/png", bytes: 1 } as const;
+
+  expect(read([said])).toEqual(["owner"]);
+  expect(read([said], new Map([[attachment, picture]]))).toEqual(["file", "owner"]);
+  expect(read([said], new Map([[attachment, "a caption"]]))).toEqual(["file", "owner"]);
 });

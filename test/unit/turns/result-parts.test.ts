@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 
 import { BlobFolder } from "../../../src/stores/blobs/blob-folder.ts";
 import { keepImage } from "../../../src/abilities/media/keep-picture.ts";
+import { ofHost } from "../../../src/domain/rights/sourced.ts";
 import type { AgentToolResult } from "../../../src/protocol/messages.ts";
 import { keepAgentResults } from "../../../src/turns/steps/result-parts.ts";
 import { openMedia } from "../../support/open-media.ts";
@@ -26,8 +27,9 @@ async function openRig(files: Readonly<Record<string, Buffer>>, hasRoom = true) 
   const blobs = await BlobFolder.open({ folder: home.path, clock: { now: () => Date.now() } });
   const owned = stack.move();
   return {
-    take: (results: readonly AgentToolResult[]) =>
-      keepAgentResults(results, {
+    take: async (results: readonly AgentToolResult[]) => {
+      const given = results.map((one) => ({ ...one, sources: ofHost`` }));
+      const taken = await keepAgentResults(given, {
         group: someGroup("family"),
         container: box.mailbox,
         shownBy: () => [],
@@ -35,7 +37,9 @@ async function openRig(files: Readonly<Record<string, Buffer>>, hasRoom = true) 
           keepImage: (image) =>
             keepImage({ ...media, blobs, hasRoom: async () => hasRoom }, { ...image, group: image.group.name }),
         },
-      }),
+      });
+      return taken.map(({ result: kept }) => kept);
+    },
     left: () => readdir(join(box.toHost, "files")),
     kept: () => readdir(home.path),
     /** The hashes of what is kept. */

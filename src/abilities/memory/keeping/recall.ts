@@ -3,8 +3,8 @@ import type { Logger } from "pino";
 
 import { workFolder } from "../../../domain/chats/group.ts";
 import type { StoredMessage } from "../../../domain/chats/message.ts";
-import { sortOrigins } from "../../../domain/people/origin.ts";
-import type { ComingTurn, Foreword } from "../../../domain/turns/foreword.ts";
+import { type Sourced, sourced } from "../../../domain/rights/sourced.ts";
+import type { ComingTurn } from "../../../domain/turns/foreword.ts";
 import type { Session } from "../../../domain/turns/session.ts";
 import { AppError, toError } from "../../../lib/app-error.ts";
 import { sleep } from "../../../lib/time/sleep.ts";
@@ -59,7 +59,7 @@ export class Recall {
   }
 
   /** Never rejects: without what is remembered a turn is poorer, but it is one. */
-  async of({ group, session, messages, at }: ComingTurn): Promise<Foreword | undefined> {
+  async of({ group, session, messages, at }: ComingTurn): Promise<Sourced | undefined> {
     const tokens = this.#tokens();
     if (tokens === 0) return undefined;
     const { memories: home, idOf, faults, logger } = this.#options;
@@ -82,8 +82,7 @@ export class Recall {
         messages.map(({ seq }) => seq),
       );
       // What it was shown before has a part in the turn as well.
-      const origins = sortOrigins(memories.flatMap(originsOf));
-      return { text: unseen.length === 0 ? "" : showMemories(unseen, at), origins };
+      return sourced(unseen.length === 0 ? "" : showMemories(unseen, at), memories.flatMap(originsOf));
     } catch (error) {
       if (error instanceof AppError && !error.passing) faults.failed(folder, error);
       else logger.warn({ err: toError(error), group: group.name }, "a turn begins without its memories");

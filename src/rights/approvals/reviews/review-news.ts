@@ -1,5 +1,6 @@
 import type { Group } from "../../../domain/chats/group.ts";
 import { containerPaths } from "../../../protocol/paths.ts";
+import { type Sourced, sourced } from "../../../domain/rights/sourced.ts";
 import type { Store } from "../../../stores/contract/store.ts";
 import { tellAgent } from "./review-words.ts";
 
@@ -21,9 +22,10 @@ export class ReviewNews {
     return last?.decidedAt;
   }
 
-  /** Says what was decided since then. */
-  async since({ name }: Pick<Group, "name">, after: number): Promise<string> {
+  /** Says what was decided since then, with the paths that the agent has chosen. */
+  async since({ name }: Pick<Group, "name">, after: number): Promise<Sourced> {
     const newest = await this.#store.carriedOut(name, { after, limit: mostTold });
-    return tellAgent(newest.toReversed(), (target) => `${containerPaths.extra}/${target}`);
+    const text = tellAgent(newest.toReversed(), (target) => `${containerPaths.extra}/${target}`);
+    return sourced(text, [], [name]);
   }
 }

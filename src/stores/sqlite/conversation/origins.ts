@@ -1,6 +1,7 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 
 import { sortOrigins, type Exposure, type Origin } from "../../../domain/people/origin.ts";
+import type { Sources } from "../../../domain/rights/sourced.ts";
 import { inherit, type Lineage, withOrigins } from "../../../domain/rights/lineage.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { OriginStore } from "../../contract/origin-store.ts";
@@ -36,16 +37,8 @@ export const sqliteOrigins = onDatabase<OriginStore>({
     return row ? parseOrigins(row.origins) : [];
   },
 
-  note: (database, turn, origins) =>
-    database.write(async (transaction) => {
-      const row = await transaction
-        .selectFrom("turns")
-        .select(["id", "origins"])
-        .where("id", "=", turn)
-        .executeTakeFirst();
-      if (!row) throw new AppError("not_found", `There is no turn ${turn}.`);
-      await addToTurn(transaction, row, origins);
-    }),
+  note: (database, turn, origins, folders = []) =>
+    database.write(async (transaction) => void (await noteRead(transaction, turn, { origins, folders }))),
 
   async ofFolder(database, group) {
     const rows = await database.read((kysely) => folderRows(kysely, group));
@@ -78,7 +71,8 @@ export const sqliteOrigins = onDatabase<OriginStore>({
     }),
 });
 
-const selectLastOrigins = statement(
+/** Origins of a conversation's newest turn, which has read all that the turns before it have. */
+export const selectLastOrigins = statement(
   (kysely, { session, conversation }: { readonly session: string; readonly conversation: number }) =>
     kysely
       .selectFrom("turns")
@@ -121,30 +115,32 @@ export async function joinTurn(
 export async function expose(
   transaction: Transaction<Tables>,
   turn: Pick<Row<"turns">, "id" | "group_name" | "origins">,
-  { origins, readsFolder, alsoReads = [], writesFolder, at }: Exposure & { readonly at: number },
+  { origins, folders, writesFolder, at }: Exposure & { readonly at: number },
 ): Promise<void> {
   const { group_name: group, id } = turn;
-  const carried = readsFolder ? (await folderRows(transaction, group)).map(({ origin }) => origin) : [];
-  const others = await Promise.all(alsoReads.map((name) => folderRows(transaction, name)));
-  const foreign = others.flat().map(({ origin }) => origin);
-  const read = await addToTurn(transaction, turn, [...origins, ...carried, ...foreign]);
+  const carried = await rowsOf(transaction, folders);
+  const read = await addToTurn(transaction, turn, [...origins, ...carried.map(({ origin }) => origin)]);
   if (!writesFolder) return;
-  const left = read.filter((origin) => !carried.includes(origin));
+  const own = carried.filter(({ group_name: name }) => name === group).map(({ origin }) => origin);
+  const left = read.filter((origin) => !own.includes(origin));
   await leaveInFolder(transaction, { group, origins: left, at, turn: id });
 }
 
-/** Notes that a turn has read in its group's folder. */
-export async function exposeToFolder(
+/** Notes what a turn has read. Returns the origins of these sources now. */
+export async function noteRead(
   transaction: Transaction<Tables>,
-  { turn: id, at }: { readonly turn: string; readonly at: number },
-): Promise<void> {
-  const turn = await transaction
-    .selectFrom("turns")
-    .select(["id", "group_name", "origins"])
-    .where("id", "=", id)
-    .executeTakeFirst();
+  id: string,
+  { origins, folders }: Sources,
+): Promise<readonly Origin[]> {
+  const turn = await transaction.selectFrom("turns").select(["id", "origins"]).where("id", "=", id).executeTakeFirst();
   if (!turn) throw new AppError("not_found", `There is no turn ${id}.`);
-  await expose(transaction, turn, { origins: [], readsFolder: true, writesFolder: false, at });
+  const read = [...origins, ...(await rowsOf(transaction, folders)).map(({ origin }) => origin)];
+  await addToTurn(transaction, turn, read);
+  return sortOrigins(read);
+}
+
+async function rowsOf(kysely: Kysely<Tables>, folders: readonly string[]): Promise<Row<"folder_origins">[]> {
+  return (await Promise.all(folders.map((name) => folderRows(kysely, name)))).flat();
 }
 
 /** Inside the caller's transaction: with what brings it there. */

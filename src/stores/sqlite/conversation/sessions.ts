@@ -5,11 +5,17 @@ import { AppError } from "../../../lib/app-error.ts";
 import { type NewSideSession, sessionId, type SessionStore } from "../../contract/session-store.ts";
 import type { Database } from "../database/database.ts";
 import { onDatabase } from "../database/on-database.ts";
-import { parseSectionTokens, parseTexts, parseToldFacts, parseToolDefinitions } from "../schema/json-columns.ts";
+import {
+  parseOrigins,
+  parseSectionTokens,
+  parseTexts,
+  parseToldFacts,
+  parseOfferedTools,
+} from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { isDue } from "./is-due.ts";
 import { statement } from "../database/statement.ts";
-import { exposeToFolder } from "./origins.ts";
+import { noteRead } from "./origins.ts";
 
 const selectByKey = statement((kysely, { key }: { readonly key: string }) =>
   kysely.selectFrom("sessions").selectAll().where("key", "=", key),
@@ -17,7 +23,7 @@ const selectByKey = statement((kysely, { key }: { readonly key: string }) =>
 
 function offeredTools(database: Database, id: string, conversation: number): ReturnType<SessionStore["offered"]> {
   return database.first(
-    ({ tools }: Pick<Row<"offered_tools">, "tools">) => parseToolDefinitions(tools),
+    ({ tools }: Pick<Row<"offered_tools">, "tools">) => parseOfferedTools(tools),
     (kysely) =>
       kysely
         .selectFrom("offered_tools")
@@ -129,29 +135,33 @@ export const sqliteSessions = onDatabase<SessionStore>({
       kysely.selectFrom("conversation_prompts").selectAll().where("session", "=", id).executeTakeFirst(),
     );
     if (!row) return undefined;
-    const { conversation, system, told, sections } = row;
+    const { conversation, system, told, sections, origins } = row;
     return {
       conversation,
       system: parseTexts(system),
       told: parseToldFacts(told),
+      origins: parseOrigins(origins),
       ...(sections !== null && { sections: parseSectionTokens(sections) }),
     };
   },
 
-  async setPrompt(database, id, { conversation, system, told, sections }, readsFolder) {
+  async setPrompt(database, id, prompt, { turn, ...read }) {
+    const { conversation, system, told, sections } = prompt;
     const values = {
       conversation,
       system: JSON.stringify(system),
       told: JSON.stringify(told),
       sections: sections === undefined ? null : JSON.stringify(sections),
     };
-    await database.writeSoon(async (transaction) => {
+    return database.writeSoon(async (transaction) => {
+      const origins = await noteRead(transaction, turn, read);
+      const all = { ...values, origins: JSON.stringify(origins) };
       await transaction
         .insertInto("conversation_prompts")
-        .values({ session: id, ...values })
-        .onConflict((conflict) => conflict.column("session").doUpdateSet(values))
+        .values({ session: id, ...all })
+        .onConflict((conflict) => conflict.column("session").doUpdateSet(all))
         .execute();
-      if (readsFolder) await exposeToFolder(transaction, readsFolder);
+      return { ...prompt, origins };
     });
   },
 
@@ -173,7 +183,7 @@ export const sqliteSessions = onDatabase<SessionStore>({
         )
         .execute(),
     );
-    return parseToolDefinitions(row.tools);
+    return parseOfferedTools(row.tools);
   },
 
   async extendOffer(database, id, conversation, tools) {
@@ -186,7 +196,7 @@ export const sqliteSessions = onDatabase<SessionStore>({
         .where("conversation", "=", conversation)
         .execute(),
     );
-    return parseToolDefinitions(json);
+    return parseOfferedTools(json);
   },
 
   async nextMailboxBlock(database, id) {

@@ -1,12 +1,14 @@
 import { sql, type Transaction } from "kysely";
 
+import { type Origin, sortOrigins } from "../../../domain/people/origin.ts";
 import type { Summary } from "../../../domain/turns/summary.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { SummaryStore } from "../../contract/summary-store.ts";
 import type { Database } from "../database/database.ts";
 import { onDatabase } from "../database/on-database.ts";
-import { parseStepBody } from "../schema/json-columns.ts";
+import { parseOrigins, parseStepBody } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
+import { selectLastOrigins } from "./origins.ts";
 import { insertOutgoing } from "./outbox.ts";
 import { refuseFenced } from "./turns.ts";
 
@@ -66,6 +68,7 @@ export const sqliteSummaries = onDatabase<SummaryStore>({
           tokens: summary.tokens,
           model: summary.model ?? null,
           made_at: summary.madeAt,
+          origins: JSON.stringify(await originsSoFar(transaction, summary)),
         })
         .returningAll()
         .executeTakeFirstOrThrow();
@@ -131,6 +134,23 @@ export async function requestCompactions(
         message = excluded.message where conversation <> excluded.conversation`.execute(transaction);
 }
 
+/** Everything that the conversation has read: its newest turn's origins, and those of the summaries before. */
+async function originsSoFar(
+  transaction: Transaction<Tables>,
+  { session, conversation }: Place,
+): Promise<readonly Origin[]> {
+  const [last] = await selectLastOrigins(transaction, { session, conversation });
+  const before = await transaction
+    .selectFrom("summaries")
+    .select("origins")
+    .where("session", "=", session)
+    .where("conversation", "=", conversation)
+    .orderBy("seq", "desc")
+    .limit(1)
+    .execute();
+  return sortOrigins([...(last ? [last] : []), ...before].flatMap(({ origins }) => parseOrigins(origins)));
+}
+
 async function countSteps(
   kysely: Parameters<Parameters<Database["read"]>[0]>[0],
   { session, conversation }: Place,
@@ -157,5 +177,6 @@ function toSummary(row: Row<"summaries">): Summary {
     tokens: row.tokens,
     model: row.model ?? undefined,
     madeAt: row.made_at,
+    origins: parseOrigins(row.origins),
   };
 }

@@ -5,7 +5,7 @@ import { AppError } from "../../../lib/app-error.ts";
 import type { GroupStore } from "../../contract/store.ts";
 import type { Database } from "../database/database.ts";
 import { onDatabase } from "../database/on-database.ts";
-import { parseGroupSettings } from "../schema/json-columns.ts";
+import { parseGroupSettings, parseOrigins } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 
 type FolderRow = Row<"group_folders"> & Nullable<Omit<Row<"group_instructions">, "group_name">>;
@@ -80,8 +80,8 @@ export const sqliteGroups = onDatabase<GroupStore>({
     ),
 
   async noteInstructions(database, name, file, state) {
-    const { sha256, bytes, changedAt } = state;
-    const facts = { sha256, bytes, changed_at: changedAt ?? null };
+    const { sha256, bytes, origins, changedAt } = state;
+    const facts = { sha256, bytes, origins: JSON.stringify(origins), changed_at: changedAt ?? null };
     await database.writeSoon(async (transaction) => {
       const claimed = await transaction.selectFrom("group_folders").select("name").where("name", "=", name).execute();
       if (claimed.length === 0) return;
@@ -116,7 +116,7 @@ async function foldersWhere(database: Database, name: string | undefined): Promi
     kysely
       .selectFrom("group_folders")
       .leftJoin("group_instructions", "group_name", "name")
-      .select(["name", "channel", "chat", "file", "sha256", "bytes", "changed_at"])
+      .select(["name", "channel", "chat", "file", "sha256", "bytes", "changed_at", "origins"])
       .$if(name !== undefined, (query) => query.where("name", "=", name ?? ""))
       .orderBy("name")
       .execute(),
@@ -143,9 +143,11 @@ function toFolder(rows: readonly FolderRow[]): GroupFolder[] {
   const [first] = rows;
   if (!first) return [];
   const { name, channel, chat } = first;
-  const instructions = rows.flatMap(({ file, sha256, bytes, changed_at: at }) =>
-    file === null ? [] : [[file, { sha256: sha256 ?? "", bytes: bytes ?? 0, changedAt: at ?? undefined }] as const],
-  );
+  const instructions = rows.flatMap(({ file, sha256, bytes, changed_at: at, origins }) => {
+    if (file === null) return [];
+    const facts = { sha256: sha256 ?? "", bytes: bytes ?? 0, changedAt: at ?? undefined };
+    return [[file, { ...facts, origins: parseOrigins(origins ?? "[]") }] as const];
+  });
   return [{ name, channel, chat, instructions: new Map(instructions) }];
 }
 

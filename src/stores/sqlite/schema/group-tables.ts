@@ -18,6 +18,7 @@ export const groupSchema = [
      sha256 text not null,
      bytes integer not null,
      changed_at integer,
+     origins text not null,
      primary key (group_name, file)
    ) strict, without rowid`,
   `create table ordinals (

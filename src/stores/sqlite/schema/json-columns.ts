@@ -10,7 +10,7 @@ import type {
   StoredAttachment,
   StoredQuote,
 } from "../../../domain/chats/message.ts";
-import type { ToolDefinition, ToolResult } from "../../../domain/turns/model.ts";
+import type { OfferedTool, ToolResult } from "../../../domain/turns/model.ts";
 import { origins, type Origin } from "../../../domain/people/origin.ts";
 import type { KeptChange } from "../../../domain/rights/approval.ts";
 import { actions, risks } from "../../../domain/rights/policy.ts";
@@ -176,8 +176,13 @@ const sectionTokens = z.record(z.string(), z.number().nonnegative());
 const texts = z.array(z.string());
 const originList = z.array(z.enum(origins));
 
-const toolDefinitions: z.ZodType<ToolDefinition[]> = z.array(
-  z.strictObject({ name: z.string(), description: z.string(), inputSchema: z.record(z.string(), z.unknown()) }),
+const offeredTools: z.ZodType<OfferedTool[]> = z.array(
+  z.strictObject({
+    name: z.string(),
+    description: z.string(),
+    inputSchema: z.record(z.string(), z.unknown()),
+    origins: originList,
+  }),
 );
 
 /** Reads a JSON column; what does not fit is damage, told as AppError `store_failed` with the column's name. */
@@ -202,8 +207,7 @@ export const parseGroupSettings = (json: string): Record<string, unknown> =>
 export const parseTimes = (json: string): TurnTimes => parse("turns.times", times, json);
 export const parseToldFacts = (json: string): ToldFacts => parse("conversation_prompts.told", toldFacts, json);
 export const parseReplyTarget = (json: string): ReplyTarget => parse("reply_to", replyTarget, json);
-export const parseToolDefinitions = (json: string): ToolDefinition[] =>
-  parse("offered_tools.tools", toolDefinitions, json);
+export const parseOfferedTools = (json: string): OfferedTool[] => parse("offered_tools.tools", offeredTools, json);
 export const parseOrigins = (json: string): Origin[] => parse("turns.origins", originList, json);
 export const parseKept = (json: string): KeptChange[] => parse("approvals.kept", keptChanges, json);
 export const parseScripts = (json: string): ScriptDigest[] => parse("approvals.scripts", scripts, json);

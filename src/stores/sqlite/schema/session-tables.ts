@@ -26,7 +26,8 @@ export const sessionSchema = [
      conversation integer not null,
      system text not null,
      told text not null,
-     sections text
+     sections text,
+     origins text not null
    ) strict`,
   `create table offered_tools (
      session text primary key references sessions (id),

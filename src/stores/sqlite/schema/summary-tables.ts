@@ -15,7 +15,8 @@ export const summarySchema = [
      text text not null,
      tokens integer not null,
      model text,
-     made_at integer not null
+     made_at integer not null,
+     origins text not null
    ) strict`,
   `create index summaries_by_end on summaries (session, conversation, to_step, seq)`,
   `create table compaction_requests (

@@ -8,7 +8,9 @@ import {
   agentsSetting,
 } from "../../../domain/rights/protected-file.ts";
 import { silentAnswer } from "../../../domain/chats/silence.ts";
-import type { SkillSummary } from "../../../domain/sandbox/skill.ts";
+import type { Origin } from "../../../domain/people/origin.ts";
+import { from, joined, ofHost, ofOperator, type Sourced, sourced } from "../../../domain/rights/sourced.ts";
+import type { Skill, SkillSummary } from "../../../domain/sandbox/skill.ts";
 import { escapeAttribute, escapeText } from "../../../lib/text/markup.ts";
 import { withoutOwnElements } from "../../../lib/text/own-elements.ts";
 import type { ZoneClock } from "../../../lib/time/zone-clock.ts";
@@ -41,12 +43,16 @@ export interface PromptFacts {
   readonly network?: readonly string[];
   /** Additional packages in the container. */
   readonly packages?: string | undefined;
-  /** The chat by its platform; hostile. */
-  readonly chat?: { readonly title?: string | undefined; readonly members: readonly string[] } | undefined;
+  /** Groups from whose folders words may come that its folders show. */
+  readonly sharers: readonly string[];
+  /** The chat by its platform; hostile. `origins`: of those who may have chosen its names. */
+  readonly chat?:
+    | { readonly title?: string | undefined; readonly members: readonly string[]; readonly origins: readonly Origin[] }
+    | undefined;
   /** The agent's notes; hostile. */
   readonly notes?: AgentNotes | undefined;
   /** Its skills. */
-  readonly skills?: readonly SkillSummary[] | undefined;
+  readonly skills?: readonly (SkillSummary & Pick<Skill, "origins">)[] | undefined;
   /** Maximum characters of the skills section. */
   readonly skillChars?: number | undefined;
   readonly timeZone: ZoneClock;
@@ -57,7 +63,7 @@ export interface PromptFacts {
 /** A section of the system prompt as a model sees it. */
 export interface PromptSection {
   readonly name: PromptSectionName;
-  readonly text: string;
+  readonly said: Sourced;
 }
 
 /** The sections that this conversation has, in their order; those that say nothing are left out. */
@@ -76,8 +82,8 @@ export function promptSectionsOf(place: PromptFacts, texts: PromptTexts): readon
   };
   return promptSectionNames.flatMap((name) => {
     const own = values[name];
-    const text = own === undefined ? "" : fillTemplate(texts[name], own);
-    return text === "" ? [] : [{ name, text }];
+    const said = own && fillTemplate(texts[name], own);
+    return said === undefined || said.text === "" ? [] : [{ name, said }];
   });
 }
 
@@ -86,21 +92,24 @@ export function promptSectionsOf(place: PromptFacts, texts: PromptTexts): readon
  * one. It has no current time, so that it is the same bytes for each call of a conversation; times stand on the
  * messages.
  */
-export function systemPrompt(place: PromptFacts, texts: PromptTexts): readonly string[] {
+export function systemPrompt(place: PromptFacts, texts: PromptTexts): readonly Sourced[] {
   return joinSections(promptSectionsOf(place, texts));
 }
 
 /** The same of sections that are at hand. */
-export function joinSections(sections: readonly PromptSection[]): readonly string[] {
+export function joinSections(sections: readonly PromptSection[]): readonly Sourced[] {
   const ofConversation = promptSectionNames.indexOf("members");
   const isStable = ({ name }: PromptSection): boolean => promptSectionNames.indexOf(name) < ofConversation;
   return [sections.filter(isStable), sections.filter((section) => !isStable(section))].map((part) =>
-    part.map(({ text }) => text).join("\n\n"),
+    joined(
+      part.map(({ said }) => said),
+      "\n\n",
+    ),
   );
 }
 
 function whoOf({ agentName, group, folders }: PromptFacts): TemplateValues {
-  return { agent: agentName, group, folder: ownFolder(folders) };
+  return { agent: ofOperator(agentName), group: ofOperator(group), folder: ownFolder(folders) };
 }
 
 /** Says what the agent may do in a folder. */
@@ -115,17 +124,20 @@ export const accessWords: Readonly<Record<Access, string>> = {
 /** Paths that are named; there may be more. */
 const shownPaths = 20;
 
-export function describeFolder({ path, access, covered = [], protect = [] }: MountedFolder): string {
+/** `sharers`: groups whose agents may have made what is named in it. */
+export function describeFolder(folder: MountedFolder, sharers: readonly string[]): Sourced {
+  const { path, access, covered = [], protect = [] } = folder;
   const asked = "they look like secrets, so they are empty here; read_file with a full path asks people for one";
   const hasRepository = protect.some((name) => /(?:^|\/)\.git$/i.test(name));
   const git = hasRepository ? "; git commit and the like fail: leave them to people" : "";
-  return [
+  const words = [
     `${path} (${accessWords[access]})`,
     ...(covered.length === 0 ? [] : [`covered in it: ${namedPaths(covered)} (${asked})`]),
     ...(protect.length === 0
       ? []
       : [`read-only in it: ${namedPaths(protect)} (programs of the operator's obey it${git})`]),
   ].join("; ");
+  return sourced(words, [], covered.length + protect.length === 0 ? [] : sharers);
 }
 
 function namedPaths(paths: readonly string[]): string {
@@ -133,30 +145,37 @@ function namedPaths(paths: readonly string[]): string {
   return named.join(", ") + (paths.length > shownPaths ? ` and ${paths.length - shownPaths} more` : "");
 }
 
-function runtime({ folders, refusedFolders = [], network = [], packages = "", tools }: PromptFacts): TemplateValues {
+function runtime(place: PromptFacts): TemplateValues {
+  const { folders, refusedFolders = [], network = [], packages = "", tools, sharers } = place;
   const lines = [
-    ...folders.map((folder) => `- ${describeFolder(folder)}`),
+    ...folders.map((folder) => ofHost`- ${describeFolder(folder, sharers)}`),
     ...refusedFolders.map(
-      (path) => `- not ${path}: it was asked for, and the host refuses it until the operator allows it`,
+      (path) =>
+        ofHost`- not ${ofOperator(path)}: it was asked for, and the host refuses it until the operator allows it`,
     ),
   ];
-  const [canFetch, canSearch] = [tools.includes("web_fetch"), tools.includes("web_search")];
-  return { folders: lines.join("\n"), network: network.join(", "), packages, canFetch, canSearch };
+  return {
+    folders: joined(lines, "\n"),
+    network: ofOperator(network.join(", ")),
+    packages: ofOperator(packages),
+    canFetch: tools.includes("web_fetch"),
+    canSearch: tools.includes("web_search"),
+  };
 }
 
 function chatRules({ agentName, isSubAgent = false, folders, tools }: PromptFacts): TemplateValues {
   return {
-    agent: agentName,
+    agent: ofOperator(agentName),
     subAgent: isSubAgent,
     folder: ownFolder(folders),
     canSend: tools.includes("send_message"),
-    silence: silentAnswer,
+    silence: sourced(silentAnswer, []),
   };
 }
 
 /** The only one that it may change. */
-function ownFolder(folders: PromptFacts["folders"]): string {
-  return folders.find(({ access }) => access === "rw")?.path ?? "no folder";
+function ownFolder(folders: PromptFacts["folders"]): Sourced {
+  return ofOperator(folders.find(({ access }) => access === "rw")?.path ?? "no folder");
 }
 
 function instructionsOf(
@@ -165,7 +184,7 @@ function instructionsOf(
 ): TemplateValues | undefined {
   const texts = all.filter(isMeant);
   if (texts.length === 0) return undefined;
-  return { files: listed(texts.map(({ file }) => file)), instructions: instructionElements(texts) };
+  return { files: ofOperator(listed(texts.map(({ file }) => file))), instructions: instructionElements(texts) };
 }
 
 /** Each with what it is for, as many as there is room for beside the section's own words. */
@@ -180,7 +199,13 @@ function skills({ skills: all = [], skillChars = 0 }: PromptFacts, template: str
     chars += line.length;
   }
   const left = all.length - lines.length;
-  return { skills: [...lines, ...(left > 0 ? [`${left} more: get_available_skills lists them.`] : [])].join("\n") };
+  const shown = [...lines, ...(left > 0 ? [`${left} more: get_available_skills lists them.`] : [])].join("\n");
+  return {
+    skills: from(
+      all.map(({ origins }) => ({ origins, folders: [] })),
+      shown,
+    ),
+  };
 }
 
 function isOfAgent({ file }: InstructionText): boolean {
@@ -188,16 +213,16 @@ function isOfAgent({ file }: InstructionText): boolean {
 }
 
 /** Files in elements that they cannot close, shortened if long. */
-export function instructionElements(texts: readonly InstructionText[]): string {
-  return texts.map(instructionElement).join("\n");
+export function instructionElements(texts: readonly InstructionText[]): Sourced {
+  return joined(texts.map(instructionElement), "\n");
 }
 
-function instructionElement({ file, text }: InstructionText): string {
+function instructionElement({ file, text }: InstructionText): Sourced {
   const isMain = file === instructionsFile || file === agentsSetting;
-  const { head, omitted } = cutEnd(text.toWellFormed(), isMain ? instructionChars : maxPersonaChars);
+  const { head, omitted } = cutEnd(text.text.toWellFormed(), isMain ? instructionChars : maxPersonaChars);
   const note = omitted > 0 ? `\n[${omitted} characters were left out here; the whole text is in ${file}]` : "";
   const tag = file === instructionsFile ? "<instructions>" : `<instructions file="${file}">`;
-  return `${tag}\n${withoutOwnElements(head).trim()}${note}\n</instructions>`;
+  return from([text], `${tag}\n${withoutOwnElements(head).trim()}${note}\n</instructions>`);
 }
 
 /** `AGENTS.md, SOUL.md and USER.md` */
@@ -207,16 +232,16 @@ function listed(names: readonly string[]): string {
 
 /** Names are people's own words: they stand in an element that they cannot leave, on one line each. */
 function members({ chat }: PromptFacts): TemplateValues | undefined {
-  const { title = "", members: all = [] } = chat ?? {};
+  const { title = "", members: all = [], origins = [] } = chat ?? {};
   if (title === "" && all.length === 0) return undefined;
   const shown = all.slice(0, shownMembers).map((name) => `<member>${shortName(name)}</member>`);
   const more = all.length > shownMembers ? [`<omitted count="${all.length - shownMembers}"/>`] : [];
   const titled = title === "" ? [] : [`<title>${shortName(title)}</title>`];
-  return { names: [...titled, ...shown, ...more].join("\n") };
+  return { names: sourced([...titled, ...shown, ...more].join("\n"), origins) };
 }
 
 /** Its own words, which may be those of whoever wrote to it: shown as that, in elements that they cannot leave. */
-function agentNotes({ notes }: PromptFacts): TemplateValues | undefined {
+function agentNotes({ notes, group }: PromptFacts): TemplateValues | undefined {
   if (!notes) return undefined;
   const { memory, refused, names, hasMore } = notes;
   const { head, omitted } = cutEnd(memory.toWellFormed(), maxMemoryChars);
@@ -230,7 +255,7 @@ function agentNotes({ notes }: PromptFacts): TemplateValues | undefined {
       ? []
       : [`<notes folder="${notesFolder}">`, ...lines, ...(hasMore ? ["- …"] : []), "</notes>"]),
   ];
-  return { notes: parts.join("\n") };
+  return { notes: sourced(parts.join("\n"), [], [group]) };
 }
 
 function shortName(name: string, chars = nameChars): string {
@@ -238,7 +263,7 @@ function shortName(name: string, chars = nameChars): string {
 }
 
 function zone({ timeZone, startedAt }: PromptFacts): TemplateValues {
-  return { date: timeZone.dayAt(startedAt), zone: timeZone.zone };
+  return { date: ofOperator(timeZone.dayAt(startedAt)), zone: ofOperator(timeZone.zone) };
 }
 
 function cutEnd(text: string, chars: number): { head: string; omitted: number } {

@@ -1,10 +1,11 @@
 import Mustache from "mustache";
 
+import { from, type Sourced } from "../../../domain/rights/sourced.ts";
 import { nearest } from "../../../lib/text/nearest.ts";
 import { promptSections, sectionChars, type PromptSectionName } from "./sections.ts";
 
 /** Values of a template: texts and conditions. */
-export type TemplateValues = Readonly<Record<string, string | boolean>>;
+export type TemplateValues = Readonly<Record<string, Sourced | boolean>>;
 
 /** A template as Mustache parses it: [kind, name or text, from, to, tokens inside …]. */
 type Token = readonly [kind: string, value: string, ...rest: unknown[]];
@@ -12,9 +13,11 @@ type Token = readonly [kind: string, value: string, ...rest: unknown[]];
 /** Values are escaped by whoever makes them: some are elements. */
 const asItIs = { escape: (value: string): string => value };
 
-/** The text of a section with its values. The template must have no fault. */
-export function fillTemplate(text: string, values: TemplateValues): string {
-  return Mustache.render(text, values, undefined, asItIs).trim();
+/** The text of a section, which is the operator's, with its values. The template must have no fault. */
+export function fillTemplate(template: string, values: TemplateValues): Sourced {
+  const used = Object.values(values).filter((value) => typeof value !== "boolean");
+  const texts = Object.entries(values).map(([name, value]) => [name, typeof value === "boolean" ? value : value.text]);
+  return from(used, Mustache.render(template, Object.fromEntries(texts), undefined, asItIs).trim());
 }
 
 /** Returns why a text is invalid for this section; an empty one is valid. */

@@ -40,7 +40,7 @@ async function commandOf(toml: string, input: object): Promise<string> {
   const read = await readSkillTools("tea", treeOf(toml));
   const [tool] = read.ok ? read.tools : [];
   if (!tool) throw new Error(JSON.stringify(read));
-  return toCommandTool(tool).commandOf(input).command;
+  return toCommandTool(tool, []).commandOf(input).command;
 }
 
 test("a SKILL.toml as others write it becomes tools, each with its schema, its risk and its time", async () => {
@@ -71,7 +71,7 @@ type = "integer"
 description = "For how long"
 `;
   const read = await readSkillTools("tea", treeOf(toml));
-  const tools = read.ok ? read.tools.map(toCommandTool) : [];
+  const tools = read.ok ? read.tools.map((tool) => toCommandTool(tool, [])) : [];
 
   expect(tools).toMatchObject([
     { name: "tea__boil", description: "Boils water. (of the skill tea)", leastRisk: "medium", timeoutSeconds: 150 },
@@ -170,7 +170,7 @@ test("whatever the values are, bash gets each of them as the words that the auth
     'args = { x = "One", y = "Two" }',
   );
   const read = await readSkillTools("tea", treeOf(toml));
-  const [tool] = read.ok ? read.tools.map(toCommandTool) : [];
+  const [tool] = read.ok ? read.tools.map((each) => toCommandTool(each, [])) : [];
   const nasty = fc.constantFrom(
     "'",
     '"',

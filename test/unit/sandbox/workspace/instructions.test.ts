@@ -56,6 +56,7 @@ async function openRig() {
       store.groups.noteInstructions("family", "AGENTS.md", {
         sha256: sha256(text),
         bytes: text.length,
+        origins: [],
         changedAt: undefined,
       }),
     sessionLog: () => readFile(join(path, "sessions", "s", "log.jsonl"), "utf8"),
@@ -63,7 +64,9 @@ async function openRig() {
     /** Instructions as after a start of the host. */
     use: async (host = new Instructions(context)) => {
       const texts = await host.of("family", "s");
-      return texts.map((said) => (said.file === "AGENTS.md" ? said.text : `${said.file}: ${said.text}`)).join("; ");
+      return texts
+        .map((said) => (said.file === "AGENTS.md" ? said.text.text : `${said.file}: ${said.text.text}`))
+        .join("; ");
     },
     host: () => new Instructions(context),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
@@ -163,3 +166,28 @@ test.runIf(process.geteuid?.() === 0)(
     expect(changed.told.join("")).toContain("it belongs to the agent, or to another user than the host's");
   },
 );
+
+test("what an agent proposed keeps what its turn had read until the operator changes it", async () => {
+  await using rig = await openRig();
+  await writeFile(rig.file, "Be kind.");
+  const host = rig.host();
+  await rig.use(host);
+  const originsNow = async (of = rig.host()) => (await of.of("family", "s")).map(({ text }) => text.origins);
+  const before = await originsNow(host);
+  const { sha256: base } = await host.current("family");
+  const proposed = { content: "Be kind, and obey.", base, code: "ABCDEF", origins: ["guest", "web"] } as const;
+
+  await host.replace("family", {
+    ...proposed,
+    actor: "member:bob",
+    allowedAt: 1,
+    isBegun: false,
+    begin: async () => {},
+  });
+  const after = [await originsNow(host), await originsNow()];
+  await writeFile(rig.file, "Be kind again.");
+
+  expect(before).toEqual([[]]);
+  expect(after).toEqual([[["guest", "web", "agent"]], [["guest", "web", "agent"]]]);
+  expect(await originsNow(host)).toEqual([[]]);
+});

@@ -143,7 +143,7 @@ test("explain says what the host does, whatever the policy, the call and the tur
   await sessions.offerTools(
     session,
     1,
-    registry.tools.map(({ name }) => ({ name, description: "", inputSchema: {} })),
+    registry.tools.map(({ name }) => ({ name, description: "", inputSchema: {}, origins: [] })),
   );
   const can = { callTools: true, seeImages: true };
   const schema = configSchema(builtInAdapters);

@@ -24,7 +24,7 @@ function step(seq: number, body: StepBody, tokens = 100, turn = "t"): Step {
 
 function summary(changes: Partial<Summary> = {}): Summary {
   const range = { fromStep: 1, toStep: 9, fromEntry: 1, toEntry: 9 };
-  return { kind: "summary", ...range, text: "tea", tokens: 9, model: "a/b", madeAt: 1, ...changes };
+  return { kind: "summary", ...range, text: "tea", tokens: 9, model: "a/b", madeAt: 1, origins: [], ...changes };
 }
 
 test("every figure goes by the window", () => {

@@ -12,5 +12,5 @@ export async function broughtTools(
   group: string | undefined,
 ): Promise<readonly Tool[]> {
   const choice = group === undefined ? config.skills : resolveGroup(config, { name: group }).skills;
-  return (await skillHome(context).toolsOf(group, choice)).map(toCommandTool);
+  return (await skillHome(context).toolsOf(group, choice)).map((tool) => toCommandTool(tool, []));
 }
