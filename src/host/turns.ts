@@ -253,12 +253,7 @@ function createPrompts(
     toolsOf: (scope) => offered.of(scope),
     notesOf: (group) => readAgentNotes(join(home.paths.groups, workFolder(group))),
     instructionsOf: (group, session) => instructions.of(workFolder(group), session.id),
-    skillsOf: ({ group, settings }) =>
-      leftOf(services.skills.known(group.name), settings.agent.skills).map(({ name, description, origins }) => ({
-        name,
-        description,
-        origins,
-      })),
+    skillsOf: ({ group, settings }) => leftOf(services.skills.known(group.name), settings.agent.skills),
     foldersOf: (group, kind) => launcher.foldersOf(group.name, kind),
     refusedFoldersOf: ({ name }) => {
       const refused = launcher.refusedMounts().filter(({ group }) => group === name);

@@ -120,7 +120,7 @@ export interface GroupFolder extends GroupChat {
 
 /** `changedAt`: when they were first found to be others than before, milliseconds since 1970; undefined: never. */
 export interface InstructionsState {
-  /** What the agent that wrote them had read; none of the operator's. */
+  /** Origins of what an agent wrote in them and people allowed; none of the operator's. */
   readonly origins: readonly Origin[];
   readonly sha256: string;
   readonly bytes: number;

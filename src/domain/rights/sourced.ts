@@ -3,27 +3,27 @@ import { type Origin, sortOrigins } from "../people/origin.ts";
 
 declare const hasOrigins: unique symbol;
 
-/** Where words come from. */
-export interface Sources {
+/** Origins of words, as far as they are known. */
+export interface TextSources {
   readonly origins: readonly Origin[];
   /** Groups from whose folders they may come: with what these carry. */
   readonly folders: readonly string[];
 }
 
 /** Text for a model with its sources; a plain string is none. Made by the functions of this file only. */
-export interface Sourced extends Sources {
+export interface Sourced extends TextSources {
   readonly text: string;
   readonly [hasOrigins]: true;
 }
 
 /** A picture or the like with its sources. */
-export interface SourcedBlob extends Sources {
+export interface SourcedBlob extends TextSources {
   readonly blob: BlobPart;
   readonly [hasOrigins]: true;
 }
 
 /** A piece of what a model is shown. */
-export type SourcedPart = Sourced | SourcedBlob;
+export type SourcedPiece = Sourced | SourcedBlob;
 
 /**
  * Text with its sources. None: it is the host's own, or only repeats what the turn itself has said, or what its
@@ -34,7 +34,7 @@ export function sourced(text: string, origins: readonly Origin[], folders: reado
 }
 
 /** A piece with these sources. */
-export function sourcedPart(part: Part, { origins, folders }: Sources): SourcedPart {
+export function sourcedPiece(part: Part, { origins, folders }: TextSources): SourcedPiece {
   return part.kind === "text"
     ? sourced(part.text, origins, folders)
     : ({ blob: part, origins: sortOrigins(origins), folders } as SourcedBlob);
@@ -60,13 +60,13 @@ export function joined(texts: readonly Sourced[], separator: string): Sourced {
 }
 
 /** A text that is made of these, with the sources of all. */
-export function from(made: readonly Sources[], text: string): Sourced {
+export function from(made: readonly TextSources[], text: string): Sourced {
   const { origins, folders } = sourcesOf(made);
   return sourced(text, origins, folders);
 }
 
 /** The sources of all of these. */
-export function sourcesOf(all: readonly Sources[]): Sources {
+export function sourcesOf(all: readonly TextSources[]): TextSources {
   return {
     origins: sortOrigins(all.flatMap(({ origins }) => origins)),
     folders: [...new Set(all.flatMap(({ folders }) => folders))],
@@ -74,6 +74,6 @@ export function sourcesOf(all: readonly Sources[]): Sources {
 }
 
 /** The piece as it is stored and shown. */
-export function toPart(said: SourcedPart): Part {
+export function unsourced(said: SourcedPiece): Part {
   return "blob" in said ? said.blob : { kind: "text", text: said.text };
 }

@@ -37,6 +37,6 @@ export interface ConversationPrompt {
   /** Tokens by section; absent in rows of older versions. */
   readonly sections?: Readonly<Record<string, number>> | undefined;
   readonly told: ToldFacts;
-  /** Of all its words. */
+  /** Origins of all its words. */
   readonly origins: readonly Origin[];
 }

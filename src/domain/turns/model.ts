@@ -41,7 +41,7 @@ export interface ToolDefinition {
 
 /** A tool as a conversation was offered it. */
 export interface OfferedTool extends ToolDefinition {
-  /** Of what it says of itself: its name, description and schema. */
+  /** Origins of its name, description and schema. */
   readonly origins: readonly Origin[];
 }
 

@@ -20,7 +20,7 @@ export interface Summary {
   /** `provider/model` that wrote it. */
   readonly model: string | undefined;
   readonly madeAt: number;
-  /** Of all that it stands for. */
+  /** Origins of all that it stands for. */
   readonly origins: readonly Origin[];
 }
 

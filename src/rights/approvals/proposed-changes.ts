@@ -2,7 +2,6 @@ import type { Logger } from "pino";
 
 import { unknownLineage } from "../../domain/rights/lineage.ts";
 import type { Approval, ChangeOutcome } from "../../domain/rights/approval.ts";
-import { unknownLineage } from "../../domain/rights/lineage.ts";
 import { isPassing, toError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Store } from "../../stores/contract/store.ts";

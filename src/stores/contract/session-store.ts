@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 import type { ConversationPrompt } from "../../domain/turns/conversation.ts";
 import type { OfferedTool } from "../../domain/turns/model.ts";
-import type { Sources } from "../../domain/rights/sourced.ts";
+import type { TextSources } from "../../domain/rights/sourced.ts";
 import type { Session, SessionKind } from "../../domain/turns/session.ts";
 
 /** A session beside a group's main one. */
@@ -30,7 +30,7 @@ interface ConversationStore {
   setPrompt(
     id: string,
     prompt: Omit<ConversationPrompt, "origins">,
-    read: Sources & { readonly turn: string },
+    read: TextSources & { readonly turn: string },
   ): Promise<ConversationPrompt>;
   /** Tools offered to the conversation; undefined when none yet. */
   offered(id: string, conversation: number): Promise<readonly OfferedTool[] | undefined>;

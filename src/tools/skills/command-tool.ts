@@ -15,7 +15,7 @@ export interface CommandTool extends ToolFacts {
   readonly readsOnly: false;
   /** The skill that brings it. */
   readonly skill: string;
-  /** Of what the skill says of it. */
+  /** Origins of its name, description and schema. */
   readonly origins: readonly Origin[];
   readonly leastRisk: SkillTool["risk"];
   /** The command of this call. Throws ToolError, with words for the model, for input that does not fit. */

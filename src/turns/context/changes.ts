@@ -19,9 +19,9 @@ export interface ChangeSources {
   readonly decisions?: Sourced | undefined;
   /** Origins of those who may have chosen names in the chat. */
   readonly chat: readonly Origin[];
-  /** Of the skills that it has now. */
+  /** Origins of the skills that it has now. */
   readonly skills: readonly Origin[];
-  /** Of what its tools say of themselves. */
+  /** Origins of its tools' descriptions. */
   readonly tools: readonly Origin[];
   /** Groups whose agents may have made what is covered in folders. */
   readonly sharers: readonly string[];
@@ -108,7 +108,7 @@ function someOf(names: readonly string[]): string {
 function instructionsChange(texts: readonly InstructionText[]): Sourced {
   if (texts.length === 0) return hostNote(ofHost`The group's instructions are gone: they no longer apply.`);
   const note = hostNote(
-    ofHost`The group's instructions have changed. What follows applies from here on, in place of what they said before:`,
+    ofHost`The group's instructions have changed. What follows applies from here on, in place of what was said before:`,
   );
   return joined([note, instructionElements(texts)], "\n");
 }

@@ -14,7 +14,7 @@ import type { Chat, Group } from "../../domain/chats/group.ts";
 import { agentsSetting, type InstructionText, instructionsFile } from "../../domain/rights/protected-file.ts";
 import type { Session, SessionKind } from "../../domain/turns/session.ts";
 import { type Origin, sortOrigins } from "../../domain/people/origin.ts";
-import { ofOperator, type Sourced, sourced, type Sources, sourcesOf } from "../../domain/rights/sourced.ts";
+import { ofOperator, type Sourced, sourced, type TextSources, sourcesOf } from "../../domain/rights/sourced.ts";
 import type { Skill, SkillSummary } from "../../domain/sandbox/skill.ts";
 import type { RoleOf } from "../../rights/people/roles.ts";
 import { estimateTextTokens } from "../../lib/text/text-tokens.ts";
@@ -113,7 +113,7 @@ export class ConversationPrompts {
     scope: ConversationScope,
     tools: OfferedTools,
     startedAt: number,
-  ): Promise<{ readonly prompt: Omit<ConversationPrompt, "origins">; readonly sources: Sources }> {
+  ): Promise<{ readonly prompt: Omit<ConversationPrompt, "origins">; readonly sources: TextSources }> {
     const { turn, group, session } = scope;
     const { told, instructions, chat, skills } = await this.#facts(scope, tools);
     const notes = await this.#sources.notesOf(group);
@@ -212,7 +212,7 @@ export class ConversationPrompts {
     return { told, instructions, skills, chat: this.#originsIn(group, chat) };
   }
 
-  /** Who has chosen the title is not known: anybody in the chat may have. */
+  /** Everybody in the chat may have chosen its title; nobody knows who did. */
   #originsIn(group: Group, chat: Chat | undefined): readonly Origin[] {
     const { channel } = group;
     const roles = (chat?.members ?? []).map(({ id }) => this.#sources.roleOf(group, { channel, id }));
@@ -225,7 +225,7 @@ export class ConversationPrompts {
   }
 }
 
-/** What a prompt tells, with the origins of what others than the operator may have chosen. */
+/** Facts that a prompt tells, with the origins of what others than the operator may have chosen. */
 interface ConversationFacts {
   readonly told: ToldFacts;
   readonly instructions: readonly InstructionText[];
@@ -233,7 +233,7 @@ interface ConversationFacts {
   readonly chat: readonly Origin[];
 }
 
-/** What a conversation was shown stays what it was, also when the folders that it came from are cleared. */
+/** The prompt as it was first shown, with its origins of then, also when folders that it came from are cleared. */
 function sourcedSystem({ system, origins }: ConversationPrompt): readonly Sourced[] {
   return system.map((text) => sourced(text, origins));
 }

@@ -3,7 +3,7 @@ import type { StoredMessage, StoredQuote } from "../../domain/chats/message.ts";
 import type { Origin } from "../../domain/people/origin.ts";
 import { memberKey } from "../../domain/people/person.ts";
 import { type Lineage, lineageOfPeople } from "../../domain/rights/lineage.ts";
-import { type SourcedPart, sourcedPart } from "../../domain/rights/sourced.ts";
+import { type SourcedPiece, sourcedPiece } from "../../domain/rights/sourced.ts";
 import { renderMessages } from "../context/render-messages.ts";
 import type { RoleOf } from "../../rights/people/roles.ts";
 
@@ -16,14 +16,14 @@ export function sayMessages(
   roleOf: RoleOf,
   group: Pick<Group, "name" | "main">,
   shown: Parameters<typeof renderMessages>[0],
-): readonly SourcedPart[] {
+): readonly SourcedPiece[] {
   const origins = new Set<Origin>([...(shown.images?.values() ?? [])].length > 0 ? ["file"] : []);
   for (const { channel, sender, quote, forwarded } of shown.messages) {
     origins.add(roleOf(group, { channel, id: sender.id }));
     if (forwarded === true) origins.add("guest");
     for (const origin of originsOfQuote(quote, (id) => roleOf(group, { channel, id }))) origins.add(origin);
   }
-  return renderMessages(shown).map((part) => sourcedPart(part, { origins: [...origins], folders: [] }));
+  return renderMessages(shown).map((part) => sourcedPiece(part, { origins: [...origins], folders: [] }));
 }
 
 function originsOfQuote(quote: StoredQuote | undefined, roleOf: (sender: string) => Origin): readonly Origin[] {

@@ -5,16 +5,16 @@ import { limits } from "../../protocol/limits.ts";
 import type { AgentToolResult } from "../../protocol/messages.ts";
 import type { HotContainer } from "../../sandbox/pool/hot-container.ts";
 import type { Exposure } from "../../domain/people/origin.ts";
-import { type Sources, sourcesOf } from "../../domain/rights/sourced.ts";
+import { type TextSources, sourcesOf } from "../../domain/rights/sourced.ts";
 import { type SourcedStep, stepOf } from "./sourced-step.ts";
 import type { Group } from "../../domain/chats/group.ts";
 import type { TurnPictures } from "../collaborators.ts";
 
 /** A result as it comes, from the agent or from the host. */
-export type GivenResult = AgentToolResult & { readonly sources: Sources };
+export type GivenResult = AgentToolResult & { readonly sources: TextSources };
 
 /** A result as it is stored. */
-export interface SourcedResult extends Sources {
+export interface SourcedResult extends TextSources {
   readonly result: ToolResult;
 }
 

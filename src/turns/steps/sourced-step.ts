@@ -1,5 +1,5 @@
 import { toUserContent } from "../../domain/chats/part.ts";
-import { type SourcedPart, sourcesOf, toPart } from "../../domain/rights/sourced.ts";
+import { type SourcedPiece, sourcesOf, unsourced } from "../../domain/rights/sourced.ts";
 import type { NewStep, TurnStore } from "../../stores/contract/store.ts";
 import { estimateStepTokens } from "../context/tokens.ts";
 
@@ -23,9 +23,9 @@ type LeaseOf<Method extends "begin" | "addStep"> =
 
 type About = Omit<NewStep, "body" | "tokens" | "exposure">;
 
-/** What people, programs and the host say to the model. */
-export function userStep(said: readonly SourcedPart[], about: About): SourcedStep {
-  const content = toUserContent(said.map(toPart));
+/** A step in which people, programs or the host speak to the model. */
+export function userStep(said: readonly SourcedPiece[], about: About): SourcedStep {
+  const content = toUserContent(said.map(unsourced));
   return stepOf({ kind: "user", ...content }, { ...sourcesOf(said), writesFolder: false }, about);
 }
 

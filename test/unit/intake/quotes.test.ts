@@ -7,7 +7,7 @@ import { routerLimits } from "../../../src/intake/limits/limits.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import { localClock } from "../../../src/lib/time/zone-clock.ts";
 import { toUserContent } from "../../../src/domain/chats/part.ts";
-import { sourcesOf, toPart } from "../../../src/domain/rights/sourced.ts";
+import { sourcesOf, unsourced } from "../../../src/domain/rights/sourced.ts";
 import type { RoleOf } from "../../../src/rights/people/roles.ts";
 import type { Store } from "../../../src/stores/contract/store.ts";
 import { sayMessages } from "../../../src/turns/steps/message-origins.ts";
@@ -66,7 +66,7 @@ async function openRig(): Promise<Rig> {
       const timeZone = localClock("UTC");
       const said = { messages: [message], omitted: 0, agentName: "crab", timeZone, idOf: String };
       const parts = sayMessages(roleOf, family, said);
-      const [, shown = ""] = /(<quote[^]*<\/quote>)/.exec(toUserContent(parts.map(toPart)).text ?? "") ?? [];
+      const [, shown = ""] = /(<quote[^]*<\/quote>)/.exec(toUserContent(parts.map(unsourced)).text ?? "") ?? [];
       return { shown, origins: sourcesOf(parts).origins };
     },
     [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { ofHost, sourced, sourcedPart } from "../../../src/domain/rights/sourced.ts";
+import { ofHost, sourced, sourcedPiece } from "../../../src/domain/rights/sourced.ts";
 import { fillTemplate } from "../../../src/turns/context/prompt/template.ts";
 import { resultsStep } from "../../../src/turns/steps/result-parts.ts";
 import { type SourcedTurns, userStep } from "../../../src/turns/steps/sourced-step.ts";
@@ -11,7 +11,7 @@ test("a step brings what its pieces come from, and what its calls have touched",
   const picture = { kind: "image", blob: "0".repeat(64), mimeType: "image/png", bytes: 1 } as const;
   const said = [
     sourced("hello", ["guest"]),
-    sourcedPart(picture, { origins: ["file"], folders: ["family"] }),
+    sourcedPiece(picture, { origins: ["file"], folders: ["family"] }),
     ofHost`!`,
   ];
   const result = { callId: "1", output: "read", isError: false };

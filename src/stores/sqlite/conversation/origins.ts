@@ -1,7 +1,7 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 
 import { sortOrigins, type Exposure, type Origin } from "../../../domain/people/origin.ts";
-import type { Sources } from "../../../domain/rights/sourced.ts";
+import type { TextSources } from "../../../domain/rights/sourced.ts";
 import { inherit, type Lineage, withOrigins } from "../../../domain/rights/lineage.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { OriginStore } from "../../contract/origin-store.ts";
@@ -130,7 +130,7 @@ export async function expose(
 export async function noteRead(
   transaction: Transaction<Tables>,
   id: string,
-  { origins, folders }: Sources,
+  { origins, folders }: TextSources,
 ): Promise<readonly Origin[]> {
   const turn = await transaction.selectFrom("turns").select(["id", "origins"]).where("id", "=", id).executeTakeFirst();
   if (!turn) throw new AppError("not_found", `There is no turn ${id}.`);

@@ -6,6 +6,9 @@ import type { FormRequest } from "../../../../src/domain/rights/form.ts";
 import { mainSessionKey } from "../../../../src/domain/turns/session.ts";
 import { ApprovalService } from "../../../../src/rights/approvals/approval-service.ts";
 import { cancelWord, Forms } from "../../../../src/rights/approvals/forms/forms.ts";
+import { inherit, isNoWider, type Lineage, unknownLineage } from "../../../../src/domain/rights/lineage.ts";
+import { askerOfTurn } from "../../../../src/rights/approvals/asker-of-turn.ts";
+import { lineageOf } from "../../../support/lineages.ts";
 import { byMessage, step } from "../../../contracts/store-setup.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
 import { someGroup } from "../../../support/some-group.ts";
@@ -26,19 +29,19 @@ const request: FormRequest = {
 };
 
 /** Forms and the service that takes their answers, on a real store, and a clock that the test sets. */
-async function openRig() {
+async function openRig(lineage = lineageOf("member", "terminal:ann")) {
   const home = await openTestStore();
   const { store } = home;
   const time = { now: 1_000_000 };
   const clock = { now: () => time.now };
   const { id: session } = await store.sessions.open(mainSessionKey(group), "family");
   const turn = { id: "t", session, group: "family", conversation: 1, ...byMessage, at: time.now };
-  await store.turns.begin(turn, step("order one"));
+  await store.turns.begin(turn, step("order one", { messages: [], cursor: 0, lineage }));
   const shared = { store: store.approvals, publish: async () => undefined, deliver: () => undefined, clock };
   const forms = new Forms({
     ...shared,
     settings: () => ({ expiresMinutes: 60 }),
-    askerOf: async () => ({ id: "terminal:ann", name: "Ann", role: "member" }),
+    askerOf: (of, id) => askerOfTurn(store, () => "owner", of, id),
     note: store.origins.note.bind(store.origins),
     asked: () => service.checkNow(),
     randomBelow: (limit) => Math.floor(Math.random() * limit),
@@ -74,6 +77,31 @@ async function openRig() {
     },
   };
 }
+
+test.each([
+  ["a guest", lineageOf("guest", "terminal:eve")],
+  ["a member", lineageOf("member", "terminal:mia")],
+  [
+    "an admin while a member speaks along",
+    inherit([lineageOf("admin", "terminal:ada"), lineageOf("member", "terminal:mia")]),
+  ],
+  ["nobody that is known", unknownLineage],
+])(
+  "a form of a call for %s is asked for them, and its values come with what the turn had read",
+  async (_who, lineage) => {
+    await using rig = await openRig(lineage);
+
+    const filled = rig.ask();
+    const code = await rig.code();
+    const asked = await rig.store.approvals.get(code);
+    await rig.service.answer({ code, allow: true, scope: "once", by }, { values: "size=7" });
+    await filled;
+
+    const [who = "message"] = lineage.people;
+    expect(asked?.asker).toMatchObject({ id: who, role: lineage.role });
+    expect(await rig.store.origins.lineage("t")).toSatisfy((after: Lineage) => isNoWider(after, lineage));
+  },
+);
 
 test("a server gets the values that a person gives it, once they fit its form", async () => {
   await using rig = await openRig();
