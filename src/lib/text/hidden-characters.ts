@@ -1,8 +1,10 @@
 const steering = String.raw`\p{Cc}\p{Zl}\p{Zp}`;
 const unseen = String.raw`\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}`;
 
+/** A picture that there is: code points that are only reserved for one are seen as nothing, or as a box. */
+const picture = String.raw`[\p{Extended_Pictographic}--\p{C}]`;
 /** Joiners and selectors that make one picture of what stands around them. */
-export const joinsPicture = String.raw`(?<=\p{Extended_Pictographic}[\p{Emoji_Modifier}\ufe0f]{0,2})\u200d(?=\p{Extended_Pictographic})|(?<=\p{Extended_Pictographic})[\ufe0e\ufe0f]|(?<=[0-9#*])\ufe0f(?=\u20e3)`;
+export const joinsPicture = String.raw`(?<=${picture}[\p{Emoji_Modifier}\ufe0f]{0,2})\u200d(?=${picture})|(?<=${picture})[\ufe0e\ufe0f]|(?<=[0-9#*])\ufe0f(?=\u20e3)`;
 /** Joiners within a word of a script that needs them, such as Persian. */
 const otherLetter = String.raw`[[\p{L}\p{M}]--\p{Script=Latin}]`;
 const joinsWord = String.raw`(?<=${otherLetter})[\u200c\u200d](?=${otherLetter})`;

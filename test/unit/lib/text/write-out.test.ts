@@ -37,6 +37,7 @@ test.each(same)("%j is shown as it is", (text) => {
 
 test.each([
   ["a\u2800b", "a⟨U+2800⟩b"],
+  ["\u{1fc00}\ufe0f", "⟨U+1FC00⟩⟨U+FE0F⟩"],
   ["a\u00a0b", "a⟨U+00A0⟩b"],
   ["a\u1680b", "a⟨U+1680⟩b"],
   ["a\u2003b", "a⟨U+2003⟩b"],
