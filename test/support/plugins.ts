@@ -1,5 +1,5 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
 
 import type { PluginInstallerOptions } from "../../src/plugins/install/installer.ts";
 import { Plugins } from "../../src/plugins/plugins.ts";
@@ -37,6 +37,37 @@ export interface PluginRigOptions {
   readonly variables?: Readonly<Record<string, string>>;
 }
 
+interface HomeFile {
+  readonly path: string;
+  readonly bytes: Buffer;
+  readonly mode: number;
+}
+
+/**
+ * Files of homes in which one plugin of the fixtures was installed: to install it starts a process, which takes longer
+ * than what most tests do with it.
+ */
+const installed = new Map<string, Promise<readonly HomeFile[]>>();
+
+async function readFiles(folder: string): Promise<HomeFile[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  return Promise.all(
+    files.map(async (path) => ({
+      path: relative(folder, path),
+      bytes: await readFile(path),
+      mode: (await stat(path)).mode,
+    })),
+  );
+}
+
+async function writeFiles(folder: string, files: readonly HomeFile[]): Promise<void> {
+  for (const { path, bytes, mode } of files) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), bytes, { mode });
+  }
+}
+
 export async function openPluginRig(options: PluginRigOptions): Promise<PluginRig> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await temporaryFolder());
@@ -46,10 +77,16 @@ export async function openPluginRig(options: PluginRigOptions): Promise<PluginRi
   const news: string[] = [];
   const said: string[] = [];
   const logger = loggerOf(said);
-  for (const source of options.sources) {
+  const install = async (source: string): Promise<void> => {
     const installer = createPluginInstaller(paths, variables, logger);
     await installer.install(await installer.plan(source));
-  }
+  };
+  const [first, ...more] = options.sources;
+  if (first?.startsWith(examplePlugins) && more.length === 0 && !options.variables) {
+    const known = installed.get(first) ?? install(first).then(() => readFiles(folder.path));
+    installed.set(first, known);
+    await writeFiles(folder.path, await known);
+  } else for (const source of options.sources) await install(source);
   await options.before?.(places);
   const { limits, clock = systemClock } = options;
   const opened = { places, variables, clock, nameFault: pluginNameFault, limits: { ...pluginLimits, ...limits } };

@@ -1,4 +1,6 @@
-import { type Program, parseSync } from "oxc-parser";
+import { type Program, Visitor } from "oxc-parser";
+
+import { parseSource } from "./parse-source.ts";
 
 /** A name that a file exports by a declaration, not by passing on another file's. */
 export interface ExportedName {
@@ -17,12 +19,12 @@ export interface FileWords {
 
 /** Reads the words of a source file. */
 export function readWords(file: string, source: string): FileWords {
-  const { comments, program } = parseSync(file, source);
+  const { comments, program } = parseSource(file, source);
   const blocks = comments.map(({ value }) => value.replaceAll(/\s*\n\s*\*?\s*/g, " ").trim());
   const docs = comments.flatMap(({ type, value }, place) =>
     type === "Block" && value.startsWith("*") ? [blocks[place]?.replace(/^\*\s*/, "") ?? ""] : [],
   );
-  const texts = [...blocks, ...stringsIn(program.body).map((text) => text.replaceAll(/\s+/g, " "))];
+  const texts = [...blocks, ...stringsIn(program).map((text) => text.replaceAll(/\s+/g, " "))];
   return { docs, texts, exported: namesExportedBy(program.body).map((name) => ({ file, name })) };
 }
 
@@ -37,12 +39,14 @@ function namesExportedBy(body: Program["body"]): string[] {
   return [...new Set(names)];
 }
 
-function stringsIn(node: unknown): string[] {
-  if (typeof node !== "object" || node === null) return [];
-  if (Array.isArray(node)) return node.flatMap(stringsIn);
-  const fields = Object.entries(node);
-  const { type, value } = Object.fromEntries(fields);
-  if (type === "Literal") return typeof value === "string" ? [value] : [];
-  if (type === "TemplateElement") return [(value as { readonly raw: string }).raw];
-  return fields.flatMap(([, field]) => stringsIn(field));
+let strings: string[] = [];
+const stringVisitor = new Visitor({
+  Literal: ({ value }) => void (typeof value === "string" && strings.push(value)),
+  TemplateElement: ({ value }) => void strings.push(value.raw),
+});
+
+function stringsIn(program: Program): string[] {
+  strings = [];
+  stringVisitor.visit(program);
+  return strings;
 }

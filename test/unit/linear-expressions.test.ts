@@ -2,8 +2,10 @@ import { globSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createContext, Script } from "node:vm";
 
-import { parseSync, Visitor } from "oxc-parser";
+import { Visitor } from "oxc-parser";
 import { expect, test } from "vitest";
+
+import { parseSource } from "../support/parse-source.ts";
 
 const checkout = resolve(import.meta.dirname, "../..");
 
@@ -32,7 +34,7 @@ function expressionsOfHost(): Expression[] {
         found.set(`${pattern}/${flags}`, known);
       },
     });
-    visitor.visit(parseSync(file, readFileSync(join(checkout, file), "utf8")).program);
+    visitor.visit(parseSource(file, readFileSync(join(checkout, file), "utf8")).program);
   }
   return [...found.values()];
 }

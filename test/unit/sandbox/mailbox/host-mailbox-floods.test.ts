@@ -19,13 +19,22 @@ async function cpuOf(work: () => Promise<unknown>): Promise<number> {
   return (user + system) / 1_000;
 }
 
-test("a mailbox with 200,000 files ends the container, and costs the host next to nothing", async () => {
+/** Runs this as Python in a folder. */
+async function python(folder: string, script: string): Promise<void> {
+  await promisify(execFile)("python3", ["-c", `import os,sys\nos.chdir(sys.argv[1])\n${script}`, folder]);
+}
+
+/** Thousands of files: a program removes them in a tenth of the time that Node takes. */
+async function removeFiles(folder: string): Promise<void> {
+  await promisify(execFile)("rm", ["-r", folder]);
+}
+
+test("a mailbox with 80,000 files ends the container, and costs the host next to nothing", async () => {
   // In memory, because it is the host and not the disk that is tried.
   await using memory = await temporaryFolder("/dev/shm");
   const toHost = join(memory.path, "mail", "to-host");
   await mkdir(toHost, { recursive: true });
-  const script = "import os,sys\nos.chdir(sys.argv[1])\nfor i in range(200000): open(f'{i:012}.json', 'w').close()";
-  await promisify(execFile)("python3", ["-c", script, toHost]);
+  await python(toHost, "for i in range(80000): os.mknod(f'{i:012}.json')");
   const before = process.cpuUsage();
 
   await using box = await openMailbox({ folder: join(memory.path, "mail") });
@@ -36,6 +45,7 @@ test("a mailbox with 200,000 files ends the container, and costs the host next t
   // To read no more than their names takes longer.
   expect((user + system) / 1_000).toBeLessThan(ofListing);
   expect(box.messages).toEqual([]);
+  await removeFiles(toHost);
 });
 
 test("once a container is to be ended, what it still does to its mailbox is not even looked at", async () => {
@@ -45,17 +55,17 @@ test("once a container is to be ended, what it still does to its mailbox is not 
   await expect.poll(() => box.violations).toHaveLength(1);
   const before = process.cpuUsage();
 
-  const script = "import os,sys\nos.chdir(sys.argv[1])\nfor i in range(50000): open(f'f{i}', 'w').close()";
-  await promisify(execFile)("python3", ["-c", script, box.toHost]);
+  await python(box.toHost, "for i in range(20000): os.mknod(f'f{i}')");
 
   const { user, system } = process.cpuUsage(before);
   const names = await readdir(box.toHost);
   const ofLooking = await cpuOf(async () => {
-    for (const name of names.slice(0, 10_000)) await stat(join(box.toHost, name));
+    for (const name of names.slice(0, 4_000)) await stat(join(box.toHost, name));
   });
   // To look at a fifth of them takes longer.
-  expect(names.length).toBeGreaterThanOrEqual(50_000);
+  expect(names.length).toBeGreaterThanOrEqual(20_000);
   expect((user + system) / 1_000).toBeLessThan(ofLooking);
+  await removeFiles(box.toHost);
 });
 
 test("a folder that is full before the host looks ends the container", async () => {
