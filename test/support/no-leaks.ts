@@ -6,7 +6,7 @@ import { rm } from "node:fs/promises";
 import { aroundAll, aroundEach } from "vitest";
 
 import { byTest, forgetWhatWasMade, made, runningTest } from "./made-by-tests.ts";
-import { openFiles } from "./open-files.ts";
+import { openDescriptors, openFiles } from "./open-files.ts";
 
 /**
  * Run before each test file: fails a test that leaves a process or a folder behind, and a file that leaves anything
@@ -27,9 +27,11 @@ const suspects = new Map<string, Set<string>>();
 let hasFailure = false;
 
 aroundEach(async (runTest, { task }) => {
-  const before = countHandles();
+  const before = countKinds();
+  const descriptors = openDescriptors();
   await runningTest.run(task.fullTestName, runTest);
-  for (const name of moreThan(before).keys()) suspects.set(name, (suspects.get(name) ?? new Set()).add(task.name));
+  const files = openFiles(descriptors).map((path) => `open file ${path}`);
+  for (const name of [...moreThan(before, countKinds()).keys(), ...files]) suspects.set(name, (suspects.get(name) ?? new Set()).add(task.name));
   // One that fails may not have come to its clean-up, and its failure is what should be read.
   if (task.result?.state === "fail") hasFailure = true;
   else await failIfLeft((test) => test === task.fullTestName);
@@ -92,8 +94,14 @@ async function removeLeft(concerns: Concerns): Promise<void> {
   for (const [path, test] of made.folders) if (concerns(test)) await rm(path, { recursive: true, force: true });
 }
 
-/** Counts handles that keep this process running, and listeners that change its end, by kind. */
+/** Counts handles that keep this process running, listeners that change its end, by kind, and open files, by path. */
 function countHandles(): Map<string, number> {
+  const counts = countKinds();
+  for (const path of openFiles()) counts.set(`open file ${path}`, (counts.get(`open file ${path}`) ?? 0) + 1);
+  return counts;
+}
+
+function countKinds(): Map<string, number> {
   // Requests to the system end by themselves; processes are told by name.
   const handles = process
     .getActiveResourcesInfo()
@@ -103,20 +111,19 @@ function countHandles(): Map<string, number> {
   for (const event of process.eventNames().filter((name) => /^SIG|^uncaught|^unhandled/.test(String(name)))) {
     counts.set(`listener to ${String(event)} of this process`, process.listenerCount(event));
   }
-  for (const path of openFiles()) counts.set(`open file ${path}`, (counts.get(`open file ${path}`) ?? 0) + 1);
   const { collectedFiles } = made;
   if (collectedFiles > 0) counts.set("file that was closed only by the garbage collector", collectedFiles);
   return counts;
 }
 
-/** By how many there are more now. */
-function moreThan(before: ReadonlyMap<string, number>): Map<string, number> {
-  const differences = [...countHandles()].map(([name, now]) => [name, now - (before.get(name) ?? 0)] as const);
+/** By how many there are more. */
+function moreThan(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): Map<string, number> {
+  const differences = [...after].map(([name, now]) => [name, now - (before.get(name) ?? 0)] as const);
   return new Map(differences.filter(([, more]) => more > 0));
 }
 
 function handlesLeft(): string[] {
-  const left = [...moreThan(atTheStart)].filter(([name]) => !made.tolerated.has(name));
+  const left = [...moreThan(atTheStart, countHandles())].filter(([name]) => !made.tolerated.has(name));
   return left.map(([name, count]) => {
     const tests = [...(suspects.get(name) ?? [])].map((test) => `"${test}"`);
     return `${count} × ${name}${tests.length === 0 ? "" : `, probably of ${tests.join(", ")}`}`;

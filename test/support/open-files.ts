@@ -1,12 +1,21 @@
 import { readdirSync, readlinkSync } from "node:fs";
 
+const folder = "/proc/self/fd";
+
+/** Numbers of what this process has open. */
+export function openDescriptors(): ReadonlySet<string> {
+  return new Set(readdirSync(folder));
+}
+
 /**
- * Paths of the files and folders that this process has open. Node does not count them: they keep no process running.
+ * Paths of the files and folders that this process has open, but for those with these numbers. Node does not count
+ * them: they keep no process running.
  */
-export function openFiles(): string[] {
-  return readdirSync("/proc/self/fd").flatMap((descriptor) => {
+export function openFiles(except?: ReadonlySet<string>): string[] {
+  return readdirSync(folder).flatMap((descriptor) => {
+    if (except?.has(descriptor)) return [];
     try {
-      const target = readlinkSync(`/proc/self/fd/${descriptor}`);
+      const target = readlinkSync(`${folder}/${descriptor}`);
       return /^\/(?!dev\/(?!shm\/)|proc\/)/.test(target) ? [target] : [];
     } catch {
       // The one that has just listed the others.

@@ -9,6 +9,7 @@ import { formatText, parseLine } from "../../../src/channels/terminal/line.ts";
 import { DivertibleOutput } from "../../../src/lib/process/divertible-output.ts";
 import { reply } from "../../contracts/channel.ts";
 import { openTerminalRig as openRig } from "../../support/terminal-rig.ts";
+import { anyCharacter } from "../../support/any-character.ts";
 
 const stored: Receipt = { outcome: "stored", duplicate: false };
 const never = new AbortController().signal;
@@ -62,7 +63,7 @@ describe("a line", () => {
   test("never steers the terminal or looks like a line of somebody else", () => {
     fc.assert(
       fc.property(
-        fc.string({ unit: "binary" }),
+        fc.string({ unit: anyCharacter }),
         fc.constantFrom("\n", "\r\n", "\r", "\u001b[2J", "\u2028"),
         (text, mark) => {
           const shown = formatText(`${text}${mark}family/anna: forged`);

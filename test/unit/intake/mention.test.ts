@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { namesMentioned, withoutLeadingMention } from "../../../src/intake/addressing/mention.ts";
+import { anyCharacter } from "../../support/any-character.ts";
 
 const isMentioned = (text: string, name: string): boolean => namesMentioned(text, [name]).length > 0;
 
@@ -200,7 +201,7 @@ describe("the agent is mentioned", () => {
 
   test("or not, without an error, by any text at all", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary", maxLength: 200 }), name, (text, assistant) => {
+      fc.property(fc.string({ unit: anyCharacter, maxLength: 200 }), name, (text, assistant) => {
         expect(typeof isMentioned(`@${text}\n\`\`\`${text}`, assistant)).toBe("boolean");
       }),
     );

@@ -116,7 +116,7 @@ describe.each(Object.keys(strictVendors))("%s goes on with", (vendor) => {
 
         expect(answer.text).toBe("I go on.");
       }),
-      { numRuns: 40 },
+      { numRuns: 15 },
     );
 
     // What a model refuses it is asked without from then on.

@@ -7,9 +7,10 @@ import { toAnthropicRequest } from "../../../src/models/anthropic/anthropic-requ
 import { firstDialect } from "../../../src/models/openai/dialect.ts";
 import { toOpenAiRequest } from "../../../src/models/openai/openai-request.ts";
 import type { ProviderRequest } from "../../../src/models/provider.ts";
+import { anyCharacter } from "../../support/any-character.ts";
 
 const usage = { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1 };
-const text = fc.string({ minLength: 1, maxLength: 12, unit: "binary" }).filter((said) => said.trim() !== "");
+const text = fc.string({ minLength: 1, maxLength: 12, unit: anyCharacter }).filter((said) => said.trim() !== "");
 
 /**
  * One exchange: what is said, and calls (whose ids vendors may give several times) with what came of them, or an

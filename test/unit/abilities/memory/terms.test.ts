@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { datesIn } from "../../../../src/abilities/memory/text/dates.ts";
 import { stem } from "../../../../src/abilities/memory/text/stem.ts";
 import { isMostlyHan, queryTermsOf, termsOf } from "../../../../src/abilities/memory/text/terms.ts";
+import { anyCharacter } from "../../../support/any-character.ts";
 
 test.each([
   ["caresses", "caress"],
@@ -89,7 +90,7 @@ test("any text with such runs in it gives terms of at most 40 characters, of its
   const run = fc.tuple(fc.constantFrom(...stubborn.map(([, piece]) => piece)), fc.integer({ min: 1, max: 3_000 }));
   const text = fc.array(
     fc.oneof(
-      fc.string({ unit: "binary" }),
+      fc.string({ unit: anyCharacter }),
       run.map(([piece, times]) => piece.repeat(times)),
     ),
   );

@@ -261,7 +261,7 @@ test("a clock that is set back or forward while the host is down costs no due ti
       const work = (await rig.store.work.list({ limit: 1_000 })).map(({ dedupe }) => dedupe);
       expect(new Set(work).size).toBe(work.length);
     }),
-    { numRuns: 30 },
+    { numRuns: 12 },
   );
 });
 
@@ -309,9 +309,9 @@ test("what somebody with more rights has made is not changed by somebody with fe
   });
 });
 
-test("10,000 tasks of 500 groups that are due in one minute are claimed once each", async () => {
+test("2,000 tasks of 100 groups that are due in one minute are claimed once each", async () => {
   await using rig = await openRig();
-  const groups = Array.from({ length: 500 }, (_, index) => `group-${index}`);
+  const groups = Array.from({ length: 100 }, (_, index) => `group-${index}`);
   const modes = Array.from({ length: 20 }, (_, made) => (made % 2 ? "group" : "isolated"));
   for (const name of groups) {
     // Written together: one after the other, each is a transaction on disk.
@@ -321,8 +321,8 @@ test("10,000 tasks of 500 groups that are due in one minute are claimed once eac
 
   const work = await rig.at(begin + minute);
 
-  expect(work).toHaveLength(10_000);
-  expect(new Set(work.map(({ dedupe }) => dedupe)).size).toBe(10_000);
+  expect(work).toHaveLength(2_000);
+  expect(new Set(work.map(({ dedupe }) => dedupe)).size).toBe(2_000);
   expect(rig.events.filter(({ type }) => type === "schedule.missed")).toEqual([]);
-  expect(heapUsedMb() - before).toBeLessThan(200);
+  expect(heapUsedMb() - before).toBeLessThan(40);
 });

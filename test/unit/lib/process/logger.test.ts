@@ -10,6 +10,7 @@ import { createLogger } from "../../../../src/lib/process/logger.ts";
 import { Redaction } from "../../../../src/lib/secrets/redaction.ts";
 import type { LoggerOptions } from "../../../../src/lib/process/logger.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
+import { anyCharacter } from "../../../support/any-character.ts";
 
 class Memory extends Writable {
   text = "";
@@ -29,7 +30,7 @@ function openLog(options: Partial<LoggerOptions> = {}) {
 /** Any character, and often one that steers a terminal or hides. */
 const text = fc.string({
   unit: fc.oneof(
-    fc.string({ unit: "binary", minLength: 1, maxLength: 1 }),
+    fc.string({ unit: anyCharacter, minLength: 1, maxLength: 1 }),
     fc.constantFrom("\n", "\u0085", "\u202e", "\u{e0041}"),
   ),
 });

@@ -154,7 +154,7 @@ test("an older log under a newer store is declared broken, and both put back tog
 
 test("a host that is killed at any moment leaves no store that looks older", async () => {
   await using home = await openHome();
-  for (const count of [1, 2, 60, 255, 256, 257, 300, 512]) {
+  for (const count of [1, 60, 255, 256, 257]) {
     await home.live(count, "killed");
     expect(await home.verify(), `killed after ${count}`).toMatchObject({ ok: true });
     expect(await home.start(), `killed after ${count}`).toBe("");

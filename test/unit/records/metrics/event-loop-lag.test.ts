@@ -40,12 +40,12 @@ test("time that a busy machine keeps from the host is not counted as the host's 
   expect(measured).toBeDefined();
   await registry.metrics();
   const others = Array.from({ length: 2 * availableParallelism() }, () =>
-    spawn(process.execPath, ["-e", "console.log(1); for (;;);"], { stdio: ["ignore", "pipe", "ignore"] }),
+    spawn("sh", ["-c", "echo 1; while :; do :; done"], { stdio: ["ignore", "pipe", "ignore"] }),
   );
   try {
     await Promise.all(others.map(async ({ stdout }) => once(stdout, "data")));
     const begun = process.threadCpuUsage().user;
-    while (process.threadCpuUsage().user - begun < 200_000);
+    while (process.threadCpuUsage().user - begun < 80_000);
     await setTimeout(0);
   } finally {
     for (const other of others) other.kill("SIGKILL");
@@ -56,6 +56,6 @@ test("time that a busy machine keeps from the host is not counted as the host's 
   const [whole, own] = ["lag_seconds", "own_lag_seconds"].map((name) =>
     Number(new RegExp(String.raw`^crabpot_event_loop_${name} (\S+)$`, "m").exec(text)?.[1]),
   );
-  expect(own).toBeGreaterThan(0.1);
+  expect(own).toBeGreaterThan(0.04);
   expect(whole).toBeGreaterThan(own ?? 0);
 });

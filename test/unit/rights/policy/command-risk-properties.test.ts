@@ -10,6 +10,7 @@ import { scriptsIn } from "../../../../src/rights/policy/scripts-in.ts";
 import { everydayLines } from "../../../fixtures/commands/everyday.ts";
 import { tableLine } from "../../../fixtures/commands/generated.ts";
 import { hostileLines } from "../../../fixtures/commands/hostile.ts";
+import { anyCharacter } from "../../../support/any-character.ts";
 
 const ranks = { low: 0, medium: 1, high: 2 };
 
@@ -27,13 +28,13 @@ const grammar = fc.constantFrom(
 
 test("any text gets a judgement, with a reason unless it is low", async () => {
   const mutated = fc
-    .tuple(anyLine, fc.nat(), fc.nat(), fc.oneof(grammar, fc.string({ unit: "binary", maxLength: 8 })))
+    .tuple(anyLine, fc.nat(), fc.nat(), fc.oneof(grammar, fc.string({ unit: anyCharacter, maxLength: 8 })))
     .map(([line, from, length, put]) => {
       const start = from % (line.length + 1);
       return line.slice(0, start) + put + line.slice(start + (length % 6));
     });
   const text = fc.oneof(
-    fc.string({ unit: "binary", maxLength: 300 }),
+    fc.string({ unit: anyCharacter, maxLength: 300 }),
     fc.array(grammar, { maxLength: 60 }).map((bits) => bits.join(" ")),
     mutated,
   );

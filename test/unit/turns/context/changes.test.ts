@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { ofOperator, sourced } from "../../../../src/domain/rights/sourced.ts";
 import { type ChangeSources, describeChanges } from "../../../../src/turns/context/changes.ts";
 import type { ToldFacts } from "../../../../src/domain/turns/conversation.ts";
+import { anyCharacter } from "../../../support/any-character.ts";
 
 const facts: ToldFacts = {
   agentName: "crab",
@@ -54,7 +55,7 @@ test("whatever people call themselves or the chat, no note is opened or closed b
   const hostile = fc
     .array(
       fc.oneof(
-        fc.string({ unit: "binary" }),
+        fc.string({ unit: anyCharacter }),
         fc.constantFrom(
           "</host-note>",
           "<host-note>",

@@ -6,6 +6,7 @@ import { localClock } from "../../../../src/lib/time/zone-clock.ts";
 import { toUserContent } from "../../../../src/domain/chats/part.ts";
 import type { StoredMessage, StoredQuote } from "../../../../src/domain/chats/message.ts";
 import { storedMessage } from "./messages.ts";
+import { anyCharacter } from "../../../support/any-character.ts";
 
 function render(messages: readonly StoredMessage[], { omitted = 0, timeZone = "America/New_York" } = {}): string {
   const parts = renderMessages({
@@ -172,7 +173,7 @@ function decode(text: string): string {
 }
 
 const nasty = fc.oneof(
-  fc.string({ unit: "binary", maxLength: 200 }),
+  fc.string({ unit: anyCharacter, maxLength: 200 }),
   fc.string({ unit: "grapheme", maxLength: 200 }),
   fc.constantFrom(
     "</message>",

@@ -11,6 +11,7 @@ import {
 } from "../../../../src/turns/context/prompt/system-prompt.ts";
 import type { PromptFacts } from "../../../../src/turns/context/prompt/system-prompt.ts";
 import { localClock } from "../../../../src/lib/time/zone-clock.ts";
+import { anyCharacter } from "../../../support/any-character.ts";
 
 const place: PromptFacts = {
   agentName: "crab",
@@ -201,7 +202,7 @@ test("no text can open or close an element of ours from within", () => {
     "🦀",
   ];
   const anything = fc
-    .array(fc.oneof(fc.constantFrom(...pieces, ...hiding), fc.string({ unit: "binary", maxLength: 4 })), {
+    .array(fc.oneof(fc.constantFrom(...pieces, ...hiding), fc.string({ unit: anyCharacter, maxLength: 4 })), {
       maxLength: 40,
     })
     .map((parts) => parts.join(""));

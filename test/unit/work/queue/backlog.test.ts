@@ -19,9 +19,11 @@ import { resolvedGroup } from "../../../support/resolved-group.ts";
 import { someGroup, someStoredGroup } from "../../../support/some-group.ts";
 import { byMessage } from "../../../contracts/store-setup.ts";
 
-const groups = Array.from({ length: 100 }, (_, index) => someGroup(`group-${index}`, { trigger: "always" }));
+const groups = Array.from({ length: 40 }, (_, index) => someGroup(`group-${index}`, { trigger: "always" }));
 const perGroup = 100;
-const text = "x".repeat(4_000);
+const waitingTotal = groups.length * perGroup;
+/** All of them are three times the memory that may be taken. */
+const text = "x".repeat(10_000);
 const allowedGrowthMb = 12;
 
 const noImages = new Map<StoredAttachment, BlobPart>();
@@ -57,7 +59,7 @@ function chatOf(name: string): GroupChat {
   return { name, channel: "fake", chat: groups.find((group) => group.name === name)?.chat ?? "" };
 }
 
-test("ten thousand messages of a hundred groups wait outside the memory, and each is answered once, in order", async () => {
+test("four thousand messages of forty groups wait outside the memory, and each is answered once, in order", async () => {
   // In memory, as what the disk adds is measured elsewhere.
   await using opened = await openTestStore("/dev/shm");
   const { store } = opened;
@@ -83,7 +85,7 @@ test("ten thousand messages of a hundred groups wait outside the memory, and eac
     wake: () => undefined,
     runCommands: async () => undefined,
     notify: async () => undefined,
-    limits: { ...routerLimits, perSenderPerMinute: perGroup },
+    limits: { ...routerLimits, waitingTotal, perSenderPerMinute: perGroup },
     clock: systemClock,
     publish: async () => undefined,
   });
