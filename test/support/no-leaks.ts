@@ -31,7 +31,8 @@ aroundEach(async (runTest, { task }) => {
   const descriptors = openDescriptors();
   await runningTest.run(task.fullTestName, runTest);
   const files = openFiles(descriptors).map((path) => `open file ${path}`);
-  for (const name of [...moreThan(before, countKinds()).keys(), ...files]) suspects.set(name, (suspects.get(name) ?? new Set()).add(task.name));
+  for (const name of [...moreThan(before, countKinds()).keys(), ...files])
+    suspects.set(name, (suspects.get(name) ?? new Set()).add(task.name));
   // One that fails may not have come to its clean-up, and its failure is what should be read.
   if (task.result?.state === "fail") hasFailure = true;
   else await failIfLeft((test) => test === task.fullTestName);

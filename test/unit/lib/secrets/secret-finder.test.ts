@@ -86,14 +86,18 @@ test("a form of fewer than eight letters and digits is not looked for", () => {
 test("any secret is found in any text around it, by itself and between others", () => {
   const word = fc.stringMatching(/^[!-~]{8,40}$/).filter((text) => text.replaceAll(/[^A-Za-z0-9]/g, "").length >= 8);
   fc.assert(
-    fc.property(fc.array(word, { minLength: 1, maxLength: 4 }), fc.string({ unit: anyCharacter }), (secrets, around) => {
-      const finder = new SecretFinder(secrets, 8);
-      for (const one of secrets) {
-        const text = Buffer.from(`${around} ${one} ${around}`);
-        const at = text.indexOf(` ${one} `);
-        const first = at + 1 + one.search(/[A-Za-z0-9]/);
-        expect(finder.find(text).some(({ from, to }) => from <= first && to > first)).toBe(true);
-      }
-    }),
+    fc.property(
+      fc.array(word, { minLength: 1, maxLength: 4 }),
+      fc.string({ unit: anyCharacter }),
+      (secrets, around) => {
+        const finder = new SecretFinder(secrets, 8);
+        for (const one of secrets) {
+          const text = Buffer.from(`${around} ${one} ${around}`);
+          const at = text.indexOf(` ${one} `);
+          const first = at + 1 + one.search(/[A-Za-z0-9]/);
+          expect(finder.find(text).some(({ from, to }) => from <= first && to > first)).toBe(true);
+        }
+      },
+    ),
   );
 });
