@@ -1,10 +1,13 @@
-import { readdirSync, readlinkSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readlinkSync } from "node:fs";
 
 const folder = "/proc/self/fd";
 
 /** Numbers of what this process has open. */
 export function openDescriptors(): ReadonlySet<string> {
-  return new Set(readdirSync(folder));
+  // The one with which they are listed is the next that is free.
+  const next = openSync(folder, "r");
+  closeSync(next);
+  return new Set(readdirSync(folder).filter((descriptor) => descriptor !== String(next)));
 }
 
 /**

@@ -66,7 +66,7 @@ function hostileTexts(pattern: string): (readonly [head: string, piece: string])
 /** Lengths of the texts: one is tried at the next length if it took longer than one that is linear. */
 const lengths = [4_000, 16_000, 64_000];
 
-/** Milliseconds of the process' own time. A linear expression takes one for a text of the last length, others seconds. */
+/** Milliseconds of the process' own time: a linear expression takes one for the longest text, others seconds. */
 const limit = 100;
 
 /** Looks for all matches in one text after another, until one takes too long; `at` is the text that was begun last. */
