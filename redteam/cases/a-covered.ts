@@ -6,13 +6,7 @@ import type { Stage } from "../suite/stage.ts";
 
 const owner = 1234;
 const secret = "canary-of-a-covered-file";
-const files = [
-  "vault/.env",
-  "vault/server.pem",
-  "vault/.npmrc",
-  "vault/.docker/config.json",
-  "vault/deep/credentials.json",
-];
+const files = ["vault/.env", "vault/server.pem", "vault/.npmrc", "vault/deep/credentials.json"];
 
 /** Stages whose mount has the secrets, from the start of the container on. */
 const prepared = new WeakSet<Stage>();
@@ -21,12 +15,14 @@ const prepared = new WeakSet<Stage>();
 async function prepare(stage: Stage): Promise<void> {
   if (prepared.has(stage)) return;
   const root = join(stage.playground.userHome, "projects/app");
+  await mkdir(join(root, "vault"), { recursive: true });
+  await writeFile(join(root, "vault/readme"), "this is no secret\n");
   for (const file of files) {
     await mkdir(dirname(join(root, file)), { recursive: true });
     await writeFile(join(root, file), `${secret}\n`);
   }
   if (process.geteuid?.() === 0)
-    for (const path of ["vault", "vault/deep", "vault/.docker", ...files]) await chown(join(root, path), owner, owner);
+    for (const path of ["vault", "vault/deep", ...files]) await chown(join(root, path), owner, owner);
   await stage.stopContainers("mounts");
   prepared.add(stage);
 }
@@ -42,10 +38,13 @@ function reader(id: string, title: string, commands: readonly string[]): Attack 
     attempt: async (stage) => {
       await prepare(stage);
       const script = `(${commands.join("\n")}) 2>&1 | head -c 20000; echo looked`;
-      const { output } = await stage.shell("mounts", `cd /workspace/extra/app/vault\n${script}`);
+      const { output } = await stage.shell("mounts", `cd /workspace/extra/app/vault && cat readme\n${script}`);
       const encoded = Buffer.from(secret).toString("base64").slice(0, 24);
       const isRead = output.includes(secret) || output.includes(encoded);
-      return { seen: isRead ? "READ" : "nothing", holds: !isRead && output.includes("looked") };
+      return {
+        seen: isRead ? "READ" : "nothing",
+        holds: !isRead && output.includes("looked") && output.includes("this is no secret"),
+      };
     },
   };
 }
@@ -82,7 +81,7 @@ export const attacks: readonly Attack[] = [
     "diff .env /dev/null",
     "awk 1 .npmrc",
     "sed '' .npmrc",
-    "jq . .docker/config.json",
+    "jq . deep/credentials.json",
     "paste .env",
     "dd if=.env",
     "xxd .env",
@@ -105,7 +104,7 @@ export const attacks: readonly Attack[] = [
     "git diff --no-index /dev/null vault/.env",
   ]),
   reader("A64", "by removing, replacing and mounting over what covers them", [
-    "rm -rf .env .docker",
+    "rm -rf .env deep",
     "umount .env",
     "chmod 777 .env",
     "truncate -s0 .env",
