@@ -104,16 +104,16 @@ export const attacks: readonly Attack[] = [
     id: "I12",
     title: "the control socket and the home: what another user of the machine may do",
     from: "program",
-    expected: "mode 0600 in a folder of mode 0700",
+    expected: "modes 0600 in a folder of mode 0700",
     audit: { type: "control-request" },
     attempt: async (stage) => {
       await stage.command("sessions", "stop", "nobody");
       const modes = await Promise.all(
-        ["control.sock", "."].map(async (name) => (await lstat(join(stage.home, name))).mode & 0o777),
+        ["control.sock", "control.key", "."].map(async (name) => (await lstat(join(stage.home, name))).mode & 0o777),
       );
       return {
         seen: modes.map((mode) => mode.toString(8)).join(" in "),
-        holds: modes[0] === 0o600 && modes[1] === 0o700,
+        holds: modes[0] === 0o600 && modes[1] === 0o600 && modes[2] === 0o700,
       };
     },
   },

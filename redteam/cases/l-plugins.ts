@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { join } from "node:path";
 
 import type { Attack } from "../suite/attack.ts";
@@ -48,6 +50,38 @@ export const attacks: readonly Attack[] = [
         const holds = added.code === 1 && opened === "" && !output.includes("thief");
         return { holds, seen: `exit code ${added.code}, open: ${opened ?? "not known"}` };
       } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+  },
+  {
+    id: "L11",
+    title: "a plugin that the operator only looks at (`plugins check`) runs its code",
+    from: "program",
+    expected: "nothing of it is loaded: there is no process of it that could call the engine, the host or a model",
+    audit: { none: "the command looks at files on the operator's machine; the host has no part in it" },
+    attempt: async (stage) => {
+      const folder = await mkdtemp(join(stage.playground.userHome, "plugin-"));
+      const visitors: string[] = [];
+      const trap = createServer((socket) => {
+        visitors.push("a visitor");
+        socket.destroy();
+      });
+      try {
+        const source = join(folder, "caller");
+        await mkdir(source);
+        // Beside the source: a socket in it would be refused.
+        const at = join(folder, "trap.sock");
+        await once(trap.listen(at), "listening");
+        const call = `const { connect } = await import("node:net"); await new Promise((done) => connect(${JSON.stringify(at)}).on("close", done).on("error", done));`;
+        await writeFile(join(source, "index.js"), `console.log("LOADED"); ${call}`);
+        const facts = { name: "caller", version: "1.0.0", type: "module", exports: "./index.js" };
+        await writeFile(join(source, "package.json"), JSON.stringify({ ...facts, crabpot: { kind: "tool" } }));
+        const { code, output } = await stage.command("plugins", "check", source);
+        const holds = code === 0 && visitors.length === 0 && !output.includes("LOADED");
+        return { holds, seen: `exit code ${code}, ${visitors.length} calls` };
+      } finally {
+        trap.close();
         await rm(folder, { recursive: true, force: true });
       }
     },

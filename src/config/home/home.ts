@@ -62,6 +62,8 @@ const placesInHome = {
   logs: "logs",
   hostLog: "logs/host.log",
   controlSocket: "control.sock",
+  /** Whoever can read it is answered on the control socket. */
+  controlKey: "control.key",
   instance: "instance",
   /** Record of the home's last path. */
   place: "place.json",

@@ -1,6 +1,7 @@
 import { AppError, errorCode, isErrorCode, toError } from "../app-error.ts";
 import type { ErrorCode } from "../app-error.ts";
 import { withShortPath } from "../files/socket-path.ts";
+import { controlAuthorization } from "./control-key.ts";
 import { postToSocket, type SocketAnswer } from "./socket-post.ts";
 
 /**
@@ -9,9 +10,13 @@ import { postToSocket, type SocketAnswer } from "./socket-post.ts";
  */
 export async function askSocket({ socketPath: whole, path, body, silenceMs }: Exchange): Promise<SocketAnswer> {
   const tooSilent = new AppError("no_host", `The host has not answered for ${silenceMs} ms.`);
-  const answer = await withShortPath(whole, (socketPath) =>
-    postToSocket({ socketPath, path: `/v1/control${path}`, body, silenceMs, tooSilent }),
-  ).catch((error: unknown) => {
+  const ask = async (): Promise<SocketAnswer> => {
+    const authorization = await controlAuthorization(whole);
+    return withShortPath(whole, (socketPath) =>
+      postToSocket({ socketPath, path: `/v1/control${path}`, body, authorization, silenceMs, tooSilent }),
+    );
+  };
+  const answer = await ask().catch((error: unknown) => {
     throw toConnectionError(toError(error));
   });
   if (answer.statusCode === 200) return answer;

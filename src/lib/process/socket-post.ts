@@ -12,6 +12,7 @@ interface Post {
   readonly path: string;
   /** JSON */
   readonly body: string;
+  readonly authorization: string;
   /** Time without a byte after which `tooSilent` is thrown; 0: however long it takes. */
   readonly silenceMs: number;
   readonly tooSilent: Error;
@@ -25,13 +26,21 @@ const longestHead = 16 * 1024;
  * Posts JSON over a Unix socket by HTTP/1.1. `node:http` would do the same, but loading it takes a third of what an
  * empty Node takes, at each start of a command. Resolves with the head of the answer.
  */
-export async function postToSocket({ socketPath, path, body, silenceMs, tooSilent }: Post): Promise<SocketAnswer> {
+export async function postToSocket({
+  socketPath,
+  path,
+  body,
+  authorization,
+  silenceMs,
+  tooSilent,
+}: Post): Promise<SocketAnswer> {
   const socket = connect(socketPath);
   socket.setTimeout(silenceMs, () => socket.destroy(tooSilent));
   const head = [
     `POST ${path} HTTP/1.1`,
     "host: localhost",
     "connection: close",
+    `authorization: ${authorization}`,
     "content-type: application/json",
     `content-length: ${Buffer.byteLength(body)}`,
   ];

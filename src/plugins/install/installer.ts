@@ -44,6 +44,8 @@ export interface PluginPlan {
   /** Hosts that its files name. */
   readonly hosts: readonly string[];
   readonly findings: readonly Finding[];
+  /** Hash of its own files; without packages that it needs, `plugins.lock` has the same. */
+  readonly sha256: string;
   /** The version that is installed under its name. */
   readonly replaces: string | undefined;
 }
@@ -84,8 +86,7 @@ const npmOptions = [
 ];
 
 /**
- * Installs plugins: looks at all of a source before anything is written, and loads it only in a process that can do no
- * harm.
+ * Installs plugins: looks at all of a source before anything is installed, and loads it only when it is installed.
  */
 export class PluginInstaller {
   readonly #options: PluginInstallerOptions;
@@ -111,6 +112,7 @@ export class PluginInstaller {
         tree,
         hosts: steps.hostsIn(tree),
         findings: steps.scan(tree),
+        sha256: await this.#hashOf(tree, join(scratch, "own-files")),
         replaces: before?.version,
       };
     });
@@ -141,15 +143,6 @@ export class PluginInstaller {
     });
     if (!added) throw new Error("nothing was installed");
     return added;
-  }
-
-  /** Everything that installing does, in a folder that is removed again. */
-  async check(plan: PluginPlan): Promise<readonly Described[]> {
-    const others = await readPluginLock(this.#options.places.lock);
-    return this.#inScratch(async (scratch) => {
-      const { provides } = await this.#stage(plan, join(scratch, plan.manifest.name), others);
-      return provides;
-    });
   }
 
   /** Finds a plugin by its name or package. Throws `not_found`. */
@@ -192,6 +185,11 @@ export class PluginInstaller {
       if (fault !== undefined) throw refused(name, `its ${each.kind} is called ${each.name}, and ${fault}`);
     }
     return { sha256, provides };
+  }
+
+  async #hashOf(tree: Tree, folder: string): Promise<string> {
+    await this.#options.steps.writeTree(folder, tree);
+    return hashOfFolder(folder);
   }
 
   async #inScratch<Result>(use: (scratch: string) => Promise<Result>): Promise<Result> {

@@ -7,6 +7,7 @@ import fastify from "fastify";
 
 import { AppError } from "../../lib/app-error.ts";
 import { withShortPath } from "../../lib/files/socket-path.ts";
+import { makeControlKey } from "../../lib/process/control-key.ts";
 import { withoutSchemas } from "../../lib/http/without-schemas.ts";
 import { addOperationRoutes } from "./operation-routes.ts";
 import type { OperationRouteOptions } from "./operation-routes.ts";
@@ -17,9 +18,9 @@ export interface ControlServerOptions extends OperationRouteOptions {
 }
 
 /**
- * Listens for the operator's commands on a Unix socket that only the host's own user (and root) can connect to. A
- * socket that a dead host has left behind is replaced; one that is answered is not: AppError `host_running`. Disposing
- * ends running requests and removes the socket.
+ * Listens for the operator's commands on a Unix socket that only the host's own user (and root) can connect to; only
+ * who sends the key in `control.key` beside it is answered. A socket that a dead host has left behind is replaced; one
+ * that is answered is not: AppError `host_running`. Disposing ends running requests and removes socket and key.
  */
 export async function startControlServer(options: ControlServerOptions): Promise<AsyncDisposable> {
   await requireVacant(options.socketPath);
@@ -28,6 +29,14 @@ export async function startControlServer(options: ControlServerOptions): Promise
     bodyLimit: 64 * 1024,
     logger: false,
     schemaController: withoutSchemas,
+  });
+  const key = await makeControlKey(options.socketPath);
+  // Before anything of the request is looked at, its path included.
+  server.addHook("onRequest", async ({ headers }) => {
+    if (key.fits(headers.authorization)) return;
+    throw new AppError("unauthorized", "Only the operator's commands are answered here.", {
+      fix: "Run the command as the user that runs the host, with its CRABPOT_HOME.",
+    });
   });
   addOperationRoutes(server, options);
   // Nobody can reach the socket before it has its mode: it is bound in its own folder (0700) and then moved.
@@ -40,6 +49,7 @@ export async function startControlServer(options: ControlServerOptions): Promise
     await rename(bound, options.socketPath);
   } catch (error) {
     await server.close();
+    await key[Symbol.asyncDispose]();
     throw error;
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -50,6 +60,7 @@ export async function startControlServer(options: ControlServerOptions): Promise
       const found = await lstat(options.socketPath).catch(() => undefined);
       if (found?.ino === ino) await rm(options.socketPath, { force: true });
       await server.close();
+      await key[Symbol.asyncDispose]();
     },
   };
 }

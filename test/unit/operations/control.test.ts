@@ -1,4 +1,4 @@
-import { lstat, mkdir, readdir, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { createServer } from "node:net";
 import type { Socket } from "node:net";
@@ -19,13 +19,21 @@ import { retryTurn, showTurn } from "../../../src/operations/turns/operations.ts
 
 const socketOf = (home: string): string => join(home, "control.sock");
 
-async function ask(
-  home: string,
-  method: string,
-  path: string,
-  body?: string,
-): Promise<{ status: number; text: string }> {
-  const headers = body === undefined ? {} : { "content-type": "application/json" };
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+async function ask(home: string, method: string, path: string, body?: string): Promise<Answer> {
+  const key = (await readFile(join(home, "control.key"), "utf8")).trim();
+  return askWith({ authorization: `Bearer ${key}` }, home, method, path, body);
+}
+
+async function askWith(
+  known: Readonly<Record<string, string>>,
+  ...[home, method, path, body]: Parameters<typeof ask>
+): Promise<Answer> {
+  const headers = { ...known, ...(body !== undefined && { "content-type": "application/json" }) };
   const sent = request({ socketPath: socketOf(home), method, path: `/v1/control${path}`, headers, agent: false });
   sent.end(body);
   const [answer] = (await once(sent, "response")) as [AsyncIterable<Buffer> & { statusCode: number }];
@@ -39,13 +47,53 @@ test("only the host's own user can connect, and nothing is left behind", async (
   const host = await startControlledHost(folder.path);
 
   const { mode } = await stat(socketOf(folder.path));
+  const { mode: ofKey } = await stat(join(folder.path, "control.key"));
   const during = await readdir(folder.path);
   await host[Symbol.asyncDispose]();
   const after = await readdir(folder.path);
 
-  expect(mode & 0o777).toBe(0o600);
+  expect([mode & 0o777, ofKey & 0o777]).toEqual([0o600, 0o600]);
   expect(during.filter((name) => name.startsWith("."))).toEqual([]);
-  expect(after).not.toContain("control.sock");
+  expect(after.filter((name) => name.startsWith("control"))).toEqual([]);
+});
+
+test.for([
+  ["none", {}],
+  ["another one", { authorization: `Bearer ${"0".repeat(64)}` }],
+  ["an empty one", { authorization: "Bearer " }],
+  ["as a cookie", { cookie: "key" }],
+] as const)(
+  "a process that reaches the socket but does not know the key is refused, whatever it asks: %s",
+  async ([, headers]) => {
+    await using folder = await temporaryFolder();
+    await using host = await startControlledHost(folder.path);
+
+    const add = '{"name":"x","channel":"terminal","chat":"c"}';
+    const answers = await Promise.all([
+      askWith(headers, folder.path, "POST", "/groups.add", add),
+      askWith(headers, folder.path, "POST", "/status", "{}"),
+      askWith(headers, folder.path, "POST", "/nothing", "{"),
+      askWith(headers, folder.path, "GET", "/status"),
+    ]);
+
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect(await host.store.groups.list()).toEqual([]);
+    expect(host.records).toEqual([]);
+  },
+);
+
+test("each life of a host has its own key", async () => {
+  await using folder = await temporaryFolder();
+  const first = await startControlledHost(folder.path);
+  const old = await readFile(join(folder.path, "control.key"), "utf8");
+  await first[Symbol.asyncDispose]();
+  await using second = await startControlledHost(folder.path);
+
+  const answer = await askWith({ authorization: `Bearer ${old.trim()}` }, folder.path, "POST", "/status", "{}");
+
+  expect(answer.status).toBe(401);
+  await expect(second.client.call(readStatus, {})).resolves.toMatchObject({ version: "1.2.3" });
 });
 
 test("the socket of a dead host is replaced", async () => {

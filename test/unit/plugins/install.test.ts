@@ -11,6 +11,7 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 
 import { commandLine, crabpot, environmentOf, jsonLines, newHome, withoutEngine } from "../../support/crabpot.ts";
+import { readPluginLock } from "../../../src/plugins/install/lock-file.ts";
 import { examplePlugins, toolSource, writePlugin } from "../../support/plugins.ts";
 
 const run = promisify(execFile);
@@ -35,6 +36,7 @@ test("a plugin is shown first; it is installed, listed and removed only with a y
   expect(jsonLines(added.stdout)[0]).toMatchObject({
     name: "weather",
     state: "installed",
+    sha256: (await readPluginLock(join(place.home, "plugins.lock"))).plugins["weather"]?.sha256,
     provides: [{ kind: "tool", name: "get_weather", risk: "low", settings: ["unit", "apiKey"] }],
   });
   const listed = jsonLines((await crabpot(place, "plugins", "list", "--json")).stdout);
@@ -47,6 +49,24 @@ test("a plugin is shown first; it is installed, listed and removed only with a y
   expect(await crabpot(place, "plugins", "remove", "@example/weather", "--yes")).toMatchObject({ code: 0 });
   expect((await crabpot(place, "plugins", "list", "--json")).stdout).toBe("");
   expect(await pluginsIn(place.home)).toEqual([]);
+});
+
+test("checking a plugin reads it and never loads it, whatever its code would do", async () => {
+  await using place = await newHome();
+  const source = await writePlugin(join(place.home, ".."), "poker", {
+    "index.js": 'console.error("it was loaded"); throw new Error("it was loaded");',
+  });
+
+  const checked = await crabpot(place, "plugins", "check", source);
+  const [facts] = jsonLines((await crabpot(place, "plugins", "check", source, "--json")).stdout);
+  const bad = await crabpot(place, "plugins", "check", await writePlugin(join(place.home, ".."), "x", {}));
+
+  expect(checked).toMatchObject({ code: 0, stderr: "" });
+  expect(checked.stdout).toContain("Nothing of it was loaded.");
+  expect(facts).toMatchObject({ name: "poker", state: "planned", files: ["index.js", "package.json"] });
+  expect(facts?.["sha256"]).toMatch(/^[0-9a-f]{64}$/);
+  expect(bad).toMatchObject({ code: 1, stderr: expect.stringContaining("its module index.js is not in it") });
+  expect(await readdir(place.home)).toEqual([]);
 });
 
 test("archives and packages of npm are installed like folders, without a script of theirs", async () => {

@@ -26,6 +26,7 @@ async function ask(pieces: readonly string[]): Promise<{ readonly statusCode: nu
       socketPath,
       path: "/",
       body: "{}",
+      authorization: "",
       silenceMs: 0,
       tooSilent: new Error("late"),
     });

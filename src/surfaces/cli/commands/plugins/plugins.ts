@@ -6,6 +6,7 @@ import type { Described } from "../../../../plugins/format/described.ts";
 import type { PluginPlan } from "../../../../plugins/install/installer.ts";
 import type { ListedPlugin } from "../../../../plugins/plugins.ts";
 import type { PluginInstaller } from "../../../../plugins/install/installer.ts";
+import { ownCommand } from "../../../../lib/process/own-command.ts";
 import { visible } from "../../../../lib/text/visible.ts";
 import type { CommandContext } from "../../context.ts";
 import { addLeaf } from "../../context.ts";
@@ -87,15 +88,13 @@ function addAdd(plugins: Command, context: CommandContext): void {
 }
 
 function addCheck(plugins: Command, context: CommandContext): void {
-  addLeaf(plugins, "check <source>", "show what adding a plugin would do, without installing it").action(
+  addLeaf(plugins, "check <source>", "show what a plugin is, without loading or installing it").action(
     async (source: string, _options: object, command: Command) => {
-      const installer = await installerOf(context);
-      const plan = await installer.plan(source);
+      const plan = await (await installerOf(context)).plan(source);
       const output = context.outputOf(command);
-      const provides = await installer.check(plan);
-      showPlan(output, plan, "planned", provides);
-      for (const line of describeAll(plan.manifest.name, provides)) output.line(line);
-      output.line(`${plan.manifest.name} can be added: crabpot plugins add ${resolve(source)}`, "good");
+      showPlan(output, plan, "planned");
+      output.line("Nothing of it was loaded. What it provides is known when it is added:", "good");
+      output.line(`  ${ownCommand(`plugins add ${resolve(source)}`)}`);
     },
   );
 }
@@ -119,7 +118,7 @@ function addRemove(plugins: Command, context: CommandContext): void {
 /** Shows what would be installed: what it is, what it asks for, and what looks odd in it. */
 function showPlan(
   output: Output,
-  { from, manifest, tree, hosts, findings, replaces }: PluginPlan,
+  { from, manifest, tree, hosts, findings, replaces, sha256 }: PluginPlan,
   state: "planned" | "installed",
   provides?: readonly Described[],
 ): void {
@@ -128,7 +127,7 @@ function showPlan(
   if (output.json) {
     const told = provides?.map(viewOf);
     const facts = { name, package: packageName, version, description, kinds, dependencies, files, findings, replaces };
-    return output.object({ ...facts, hosts: [...new Set([...named, ...hosts])], provides: told, state, from });
+    return output.object({ ...facts, sha256, hosts: [...new Set([...named, ...hosts])], provides: told, state, from });
   }
   const takesOver = replaces === undefined ? "is new" : `replaces version ${replaces}`;
   output.line(`${name} ${version} (${kinds.join(", ")}) ${takesOver} (files: ${files.length})`);
@@ -138,7 +137,9 @@ function showPlan(
   if (named.length > 0) output.line(`  claims to talk to: ${named.join(", ")}`);
   if (hosts.length > 0) output.line(`  names hosts: ${hosts.join(", ")}`);
   for (const { kind, where, shows } of findings) output.line(`  ! ${kind} in ${where}: ${shows}`);
-  output.line("  Runs in a separate process that reads only its own files, writes none, and can reach the network.");
+  output.line(`  hash of its files: ${sha256}`);
+  output.line("  Runs as a process of this user. Node keeps it from files that are not its own and from programs;");
+  output.line("  nothing keeps it from the network, or from sockets and processes of this user.");
 }
 
 function viewOf(each: Described): object {

@@ -85,6 +85,7 @@ async function secretFiles(paths: HomePaths): Promise<string[]> {
     paths.mounts,
     paths.instance,
     paths.controlSocket,
+    paths.controlKey,
     paths.sessions,
     ...folders,
     ...database,
