@@ -13,6 +13,7 @@ import { mailbox } from "./cases/mailbox.ts";
 import { memory } from "./cases/memory.ts";
 import { memoryMillion } from "./cases/memory-million.ts";
 import { money } from "./cases/money.ts";
+import { pluginCall } from "./cases/plugin-call.ts";
 import { prompts } from "./cases/prompts.ts";
 import { recall } from "./cases/recall.ts";
 import { adopt, agentStart, commands, start } from "./cases/starts.ts";
@@ -43,6 +44,7 @@ const benches: Readonly<Record<string, Bench>> = {
   prompts,
   recall,
   tasks,
+  "plugin-call": pluginCall,
 };
 
 /** Only when they are asked for by their names: they take long. */

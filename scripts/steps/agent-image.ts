@@ -48,6 +48,7 @@ async function collectInputs({ checkoutFolder, env }: SetupContext): Promise<Inp
     ["agent.cjs", await bundle(checkoutFolder, "container/agent/main.ts")],
     ["browser.cjs", await bundle(checkoutFolder, "container/agent/browser/driver.ts")],
     ["reader.cjs", await bundle(checkoutFolder, "container/reader/main.ts")],
+    ["plugin.mjs", await bundle(checkoutFolder, "container/plugin/main.ts", "esm")],
   ]);
   inputs.set(...messageToEnd());
   const imageFolder = join(checkoutFolder, "container", "image");
@@ -85,16 +86,19 @@ function withPackages(text: string, wanted: string): string {
   return text.replace(/^(ARG PACKAGES="?[^"\n]+)/m, `$1 ${[...new Set(names)].toSorted().join(" ")}`);
 }
 
-/** A program as one file that needs nothing but Node, and Playwright where that is driven. */
-async function bundle(checkoutFolder: string, entry: string): Promise<Uint8Array> {
+/**
+ * A program as one file that needs nothing but Node, and Playwright where that is driven. `esm`: for what others
+ * import.
+ */
+async function bundle(checkoutFolder: string, entry: string, format: "cjs" | "esm" = "cjs"): Promise<Uint8Array> {
   const result = await build({
     absWorkingDir: checkoutFolder,
     entryPoints: [entry],
     bundle: true,
     platform: "node",
     target: "node24",
-    // Only this form can be kept compiled: see container/image/start.cjs.
-    format: "cjs",
+    // Only `cjs` can be kept compiled: see container/image/start.cjs.
+    format,
     // Half the bytes to read and compile at each start; names stay, for traces.
     minifyWhitespace: true,
     minifySyntax: true,
@@ -106,7 +110,7 @@ async function bundle(checkoutFolder: string, entry: string): Promise<Uint8Array
   });
   const [file] = result.outputFiles;
   if (!file) throw new AppError("setup_required", `esbuild produced no bundle of ${entry}.`);
-  return Buffer.from(withLateModules(file.text));
+  return Buffer.from(format === "cjs" ? withLateModules(file.text) : file.text);
 }
 
 /** Slow Node modules needed only after the agent is ready: loaded on first use. */

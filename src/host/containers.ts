@@ -29,6 +29,7 @@ import { createServerContainers } from "../sandbox/servers/server-containers.ts"
 import type { Servers } from "../sandbox/servers/servers.ts";
 import { Instructions } from "../sandbox/workspace/instructions.ts";
 import { openScratchFolder } from "../sandbox/workspace/scratch-folder.ts";
+import type { Plugins } from "../plugins/plugins.ts";
 import { TurnPace } from "../intake/limits/turn-pace.ts";
 import type { Group } from "../domain/chats/group.ts";
 import { ActiveTurns } from "../turns/active-turns.ts";
@@ -48,7 +49,7 @@ export interface Containers {
   readonly instructions: Instructions;
   /** Changes of agents in mounts with review. */
   readonly reviewLayers: MountLayers;
-  /** Containers of MCP servers. */
+  /** Containers of MCP servers and plugins. */
   readonly servers: Servers;
 }
 
@@ -59,6 +60,7 @@ interface ContainerOptions {
   readonly groups: GroupRegistry;
   readonly skills: Pick<AbilityServices["skills"], "skillsIn">;
   readonly egress?: EgressOverrides | undefined;
+  readonly plugins?: Pick<Plugins, "networkOf"> | undefined;
 }
 
 /** The container engine, which is looked for when it is first asked: it may be away for now. */
@@ -85,7 +87,7 @@ export async function openContainers(
   const base = memoize(() =>
     prepareEngine(engine, { runtime: () => config.sandbox.runtime, checkout, publish, logger }),
   );
-  const egress = stack.use(createEgress(context, options.egress));
+  const egress = stack.use(createEgress(context, options));
   const instructions = createInstructions(context, tell);
   const images = stack.use(
     new Images({
@@ -130,20 +132,20 @@ export async function openContainers(
   return { engine, prepare, images, imageWait, launcher, pool, mounts, instructions, reviewLayers, servers };
 }
 
-function createEgress(context: AppContext, overrides: EgressOverrides | undefined): EgressProxies {
+function createEgress(context: AppContext, { egress, plugins }: ContainerOptions): EgressProxies {
   const { config, live, home, logger, clock, store, publish } = context;
-  const now = (): number => clock.now();
+  const ofServer = (owner: string) => plugins?.networkOf(owner) ?? networkOfServer(config, owner);
   return new EgressProxies({
     folder: home.paths.egress,
     keyFolder: home.paths.keys,
-    networkOf: (owner) => networkOfServer(config, owner) ?? live.groupOf({ name: owner }).network,
-    publish: publishEgress(store.origins, now, publish),
+    networkOf: (owner) => ofServer(owner) ?? live.groupOf({ name: owner }).network,
+    publish: publishEgress(store.origins, () => clock.now(), publish),
     logger,
     get nameservers() {
       return config.sandbox.nameservers;
     },
-    now,
-    overrides,
+    now: () => clock.now(),
+    overrides: egress,
   });
 }
 
@@ -211,11 +213,10 @@ function openServers(
   { base, launcher }: { readonly base: () => ReturnType<typeof prepareEngine>; readonly launcher: ContainerLauncher },
 ): Servers {
   const { config, home, store, space, publish, logger } = context;
-  const { root, mcp } = home.paths;
   return createServerContainers(
     {
-      folder: mcp,
-      home: root,
+      folder: home.paths.mcp,
+      home: home.paths.root,
       instance: home.instance,
       engine,
       sandbox: () => sandboxSize(config.sandbox),
@@ -276,7 +277,6 @@ export function openSessions(
   const limitsOf = (group: Pick<Group, "channel" | "name">) => paceLimits({ config, adapters }, group);
   const pace = new TurnPace({ turns: store.turns, limitsOf, clock });
   const workAdded = (): void => void signals.workAdded.emit();
-  const { sessions: folder } = home.paths;
-  const side = { store: patient.store, workAdded, pool, folder, clock, logger };
+  const side = { store: patient.store, workAdded, pool, folder: home.paths.sessions, clock, logger };
   return { activeTurns: new ActiveTurns(), pace, sideSessions: stack.use(new SideSessions(side)) };
 }

@@ -10,7 +10,7 @@ import type { Intake } from "../intake/open-intake.ts";
 import { startChannels } from "../intake/start-channels.ts";
 import { Signal } from "../lib/signal.ts";
 import { mebibyte } from "../lib/text/bytes.ts";
-import { attachPlugins } from "../plugins/attach-plugins.ts";
+import { attachPlugins, prepareForPlugins } from "../plugins/attach-plugins.ts";
 import type { Plugins } from "../plugins/plugins.ts";
 import { countEvents } from "../records/metrics/count-events.ts";
 import { measureEventLoop } from "../records/metrics/event-loop.ts";
@@ -97,10 +97,11 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const agents = openAgents(patient);
   const first = await startFirstAbilities(patient, stack, { groups, profiles: agents.profiles, tell });
   const { skills } = first.services;
-  const containers = await openContainers(patient, stack, { egress, engine, groups, notices, skills, tell });
+  const containers = await openContainers(patient, stack, { egress, engine, groups, notices, plugins, skills, tell });
   // Their end does not wait for trouble to pass.
   stack.defer(() => retrying.giveUp());
-  await Promise.all([reviewMounts(containers.launcher, context.logger), attachPlugins(plugins, context)]);
+  await reviewMounts(containers.launcher, context.logger);
+  await attachPlugins(plugins, context, containers.servers);
   const changeable = { started: options, groups: servedGroups, history, containers, tell };
   const settings = openSettings(context, stack, changeable);
   signal?.throwIfAborted();
@@ -114,8 +115,8 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const forChats = { abilities, approvals, containers, delivery, entrances, servedGroups, sessions, turns };
   const chats = openChats(context, stack, forChats);
   await sessions.sideSessions.resume();
-  const mayWait = console === undefined;
-  const work = await openWorkOf(context, stack, { agents, chats, containers, entrances, groups, mayWait, turns });
+  const forWork = { agents, chats, containers, entrances, groups, mayWait: console === undefined, plugins, turns };
+  const work = await openWorkOf(context, stack, forWork);
   signals.workAdded.on(() => work.dueWork.changed());
   signals.sessionReady.on((queued) => work.queue.wake(queued));
   await settleAbsence(groups, chats.commands, chats.catchUp);
@@ -199,13 +200,13 @@ function addHostGauges(host: BuiltHost): void {
 async function openWorkOf(
   { config, home, store, clock, logger }: AppContext,
   stack: AsyncDisposableStack,
-  parts: Pick<BuiltHost, "chats" | "containers" | "entrances" | "groups" | "turns"> & {
+  parts: Pick<BuiltHost, "chats" | "containers" | "entrances" | "groups" | "plugins" | "turns"> & {
     readonly agents: HostAgents;
     /** True when the host may begin before the engine answers. */
     readonly mayWait: boolean;
   },
 ): Promise<WorkQueue> {
-  const { agents, chats, containers, entrances, groups, mayWait, turns } = parts;
+  const { agents, chats, containers, entrances, groups, mayWait, plugins, turns } = parts;
   const engineWait = await adoptWhenReady({
     turns: store.turns,
     sessions: store.sessions,
@@ -213,7 +214,7 @@ async function openWorkOf(
     groups,
     agentGroups: agents.agentGroups,
     pool: containers.pool,
-    prepare: containers.prepare,
+    prepare: () => prepareForPlugins(plugins, containers.prepare),
     mayWait,
     logger,
   });

@@ -1,9 +1,12 @@
 import type * as z from "zod";
 
 import type { ChannelDefinition } from "../channels/define-channel.ts";
+import type { PluginIsolation } from "../domain/sandbox/contained-plugin.ts";
+import type { GroupNetwork } from "../domain/sandbox/egress.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { systemClock } from "../lib/time/clock.ts";
 import type { ProviderDefinition } from "../models/define-provider.ts";
+import { serverOf } from "../sandbox/servers/server-owner.ts";
 import type { HostTool } from "../tools/define-tool.ts";
 import type { Described } from "./format/described.ts";
 import type { JsonSchema } from "./format/narrow-schema.ts";
@@ -15,7 +18,9 @@ import { type PluginSettings, pluginTool } from "./outside/plugin-tool.ts";
 import { type PluginNews, RunningPlugin } from "./outside/running-plugin.ts";
 import { secretsIn } from "./outside/secret-settings.ts";
 import { finishWhatWasLeft, type PluginFolders } from "./places.ts";
+import { bodiesOf } from "./process/isolation.ts";
 import type { PluginLimits, PluginProcessOptions } from "./process/plugin-process.ts";
+import type { OpenPot } from "./process/pot.ts";
 
 /** A plugin with tools, for the configuration. */
 interface ConfigurablePlugin {
@@ -31,8 +36,14 @@ export interface ConfiguredPlugin extends PluginSettings {
   readonly memoryMb: number;
 }
 
-/** `needs settings`: it has tools that cannot work without. */
-type PluginState = "ok" | "refused" | "needs settings";
+/** Section `plugins`: where they run, and a section for each that has tools. */
+export interface ConfiguredPlugins {
+  readonly isolation: PluginIsolation;
+  readonly [plugin: string]: ConfiguredPlugin | PluginIsolation | undefined;
+}
+
+/** `needs settings`: it has tools that cannot work without. `waits`: what it would run in is not there. */
+type PluginState = "ok" | "refused" | "needs settings" | "waits";
 
 /** An installed plugin, and whether it is used. */
 export interface ListedPlugin {
@@ -64,9 +75,10 @@ export class Plugins implements AsyncDisposable {
   readonly #clashes = new Map<string, string>();
   readonly #places: PluginFolders;
   readonly #lock: PluginLock;
-  #config: Readonly<Record<string, ConfiguredPlugin>> = {};
+  #config: ConfiguredPlugins = { isolation: "container" };
+  #pots: OpenPot | undefined;
   #logger = silent;
-  #news: PluginNews = { ended: () => undefined, refused: () => undefined };
+  #news: PluginNews = { ended: () => undefined, refused: () => undefined, waits: () => undefined };
 
   /** Reads the lock file; looks at no plugin's files yet. */
   static async open(options: PluginsOptions): Promise<Plugins> {
@@ -89,24 +101,48 @@ export class Plugins implements AsyncDisposable {
   }
 
   /** Applies the configuration. */
-  configure(config: Readonly<Record<string, ConfiguredPlugin>>): void {
+  configure(config: ConfiguredPlugins): void {
     this.#config = config;
   }
 
-  /** Sets the receiver of reports, and the log of their output. */
-  attach(logger: PluginProcessOptions["logger"], news: PluginNews): void {
+  /** Where they run. */
+  get isolation(): PluginIsolation {
+    return this.#config.isolation;
+  }
+
+  /**
+   * Where the container of an installed plugin may connect to: the hosts that it named when it was installed. Undefined
+   * for other owners.
+   */
+  networkOf(owner: string): GroupNetwork | undefined {
+    const { kind, server = "" } = serverOf(owner) ?? {};
+    if (kind !== "plugin" || !Object.hasOwn(this.#lock.plugins, server)) return undefined;
+    return { allow: this.#lock.plugins[server]?.hosts ?? [], allowPrivate: [], reflects: [], secrets: [] };
+  }
+
+  /** Notes why no container can be made now; undefined: some can. */
+  noteEngine(reason: string | undefined): void {
+    if (this.isolation === "container") for (const plugin of this.#running) plugin.wait(reason);
+  }
+
+  /** Sets the receiver of reports, the log of their output, and what makes their containers. */
+  attach(logger: PluginProcessOptions["logger"], news: PluginNews, pots?: OpenPot): void {
     this.#logger = logger;
     this.#news = news;
+    this.#pots = pots;
     for (const [name, reason] of this.#clashes) news.refused(name, reason);
     for (const { name, refusal } of this.#running) if (refusal !== undefined) news.refused(name, refusal);
   }
 
   list(): ListedPlugin[] {
     return Object.entries(this.#lock.plugins).map(([name, entry]) => {
-      const refusal = this.#clashes.get(name) ?? this.#running.find((plugin) => plugin.name === name)?.refusal;
+      const running = this.#running.find((plugin) => plugin.name === name);
+      const refusal = this.#clashes.get(name) ?? running?.refusal;
       if (refusal !== undefined) return { name, entry, state: "refused", reason: refusal };
       const lacks = this.plugins.some((one) => one.name === name) && this.#settingsOf(name) === undefined;
       const reason = lacks ? `its tools need settings: plugins.${name}.settings in config.yaml` : undefined;
+      if (!lacks && running?.waiting !== undefined)
+        return { name, entry, state: "waits", reason: `it is not started: ${running.waiting}` };
       return { name, entry, state: lacks ? "needs settings" : "ok", reason };
     });
   }
@@ -123,13 +159,15 @@ export class Plugins implements AsyncDisposable {
       entry,
       installed: this.#places.installed,
       variables: options.variables,
-      memoryMb: () => this.#config[name]?.memoryMb ?? defaultMemoryMb,
+      memoryMb: () => this.#configOf(name)?.memoryMb ?? defaultMemoryMb,
+      start: (...wanted) => bodiesOf(this.isolation, this.#pots)(...wanted),
       clock: options.clock ?? systemClock,
       limits: options.limits,
       logger: () => this.#logger,
       news: {
         ended: (...told) => this.#news.ended(...told),
         refused: (...told) => this.#news.refused(...told),
+        waits: (...told) => this.#news.waits(...told),
       },
     });
     this.#running.push(plugin);
@@ -141,9 +179,14 @@ export class Plugins implements AsyncDisposable {
     if (entry.provides.some(({ kind }) => kind === "tool")) this.plugins.push(configurable(name, entry.provides));
   }
 
+  #configOf(name: string): ConfiguredPlugin | undefined {
+    const said = Object.hasOwn(this.#config, name) ? this.#config[name] : undefined;
+    return typeof said === "object" ? said : undefined;
+  }
+
   /** Undefined where it cannot be used for want of settings. */
   #settingsOf(name: string): PluginSettings | undefined {
-    const said = this.#config[name];
+    const said = this.#configOf(name);
     if (said) return said;
     const parsed = this.plugins.find((one) => one.name === name)?.config.safeParse({});
     return parsed?.success ? { settings: parsed.data, risk: {} } : undefined;

@@ -17,13 +17,15 @@ export interface ServeOptions<Messages extends Protocol> {
   readonly onError?: ((place: string) => void) | undefined;
   readonly servedCalls?: number | undefined;
   readonly failures?: FailureCodec | undefined;
+  /** File descriptors that the line comes in and goes out by; left out: 3 for both. */
+  readonly line?: { readonly from: number; readonly to: number } | undefined;
 }
 
 const longest = 256 * 1024 * 1024;
 const usualLimits: LineLimits = { servedCalls: 10_000, openCalls: 100_000, waitingBytes: Infinity };
 
 /**
- * Opens the line of a process of ours to the host: file descriptor 3, or the port of a thread. The process ends with
+ * Opens the line of a process of ours to the host: file descriptors, or the port of a thread. The process ends with
  * the host.
  */
 export function serveHost<Messages extends Protocol>(
@@ -35,7 +37,7 @@ export function serveHost<Messages extends Protocol>(
     else if ("end" in frame) void end(options.onEnd);
     else line.receive(frame);
   };
-  const wire = openWire(protocol.encoding, { onFrame, onFault: fail });
+  const wire = openWire(protocol.encoding, options.line, { onFrame, onFault: fail });
   const line: Line<Messages["process"], Messages["host"]> = new Line({
     wire,
     local: protocol.process,
@@ -59,11 +61,22 @@ function fail(): never {
   process.exit(1);
 }
 
-function openWire(encoding: Encoding, reader: WireReader): Wire {
+function openWire(encoding: Encoding, line: ServeOptions<Protocol>["line"], reader: WireReader): Wire {
   if (parentPort) return threadWire(parentPort, reader);
-  const socket = new Socket({ fd: 3, readable: true, writable: true });
-  for (const over of ["end", "close", "error"]) socket.on(over, () => process.exit(0));
-  return streamWire(socket, { encoding, longest }, reader);
+  const [output, input] =
+    line === undefined
+      ? both(new Socket({ fd: 3, readable: true, writable: true }))
+      : [
+          new Socket({ fd: line.from, readable: true, writable: false }),
+          new Socket({ fd: line.to, readable: false, writable: true }),
+        ];
+  for (const over of ["end", "close", "error"]) output.on(over, () => process.exit(0));
+  input.on("error", () => process.exit(0));
+  return streamWire({ input, output }, { encoding, longest }, reader);
+}
+
+function both(socket: Socket): [Socket, Socket] {
+  return [socket, socket];
 }
 
 async function end(onEnd: ServeOptions<Protocol>["onEnd"]): Promise<void> {

@@ -1,5 +1,7 @@
+import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { promisify } from "node:util";
 
 /** A process of ours: what is run, and what it may do. */
 export interface Launch {
@@ -59,11 +61,16 @@ export function commandOf(launch: Launch): Command {
   return { program, args: rest, env, cwd };
 }
 
-function nodeOptions({ permissions, heap }: Launch): string[] {
+/**
+ * Options of Node by which a process does no more than these. Its database opens files that permissions know nothing
+ * of, so there is none.
+ */
+export function nodeOptions({ permissions, heap }: Pick<Launch, "permissions" | "heap">): string[] {
   if (!permissions) return [];
   const { read, write = [], addons = false } = permissions;
   return [
     "--permission",
+    "--no-experimental-sqlite",
     ...(addons ? ["--allow-addons"] : []),
     ...read.map((path) => `--allow-fs-read=${path}`),
     ...write.map((path) => `--allow-fs-write=${path}`),
@@ -83,11 +90,21 @@ function script({ confinement }: Launch, { files, dataMb, fileBytes }: SystemLim
   return [...limits, ...confinements(confinement).map(tryOut), `exec "$@"`].join("; ");
 }
 
+const bound = `${setpriv} --no-new-privs --pdeathsig KILL`;
+const alone = `${unshare} --user --map-current-user --net --ipc ${bound} --bounding-set=-all --inh-caps=-all`;
+
+/** True where this system lets a process of its user be `alone`; otherwise one that is to be is only `bound`. */
+export async function canBeAlone(): Promise<boolean> {
+  const tried = promisify(execFile)("/bin/sh", ["-c", `exec ${alone} /bin/true`]);
+  return tried.then(
+    () => true,
+    () => false,
+  );
+}
+
 /** The strictest first; what a system does not allow its users is passed over. */
 function confinements(wanted: Confinement | undefined): readonly string[] {
   if (wanted === undefined || !existsSync(setpriv)) return [];
-  const bound = `${setpriv} --no-new-privs --pdeathsig KILL`;
-  const alone = `${unshare} --user --map-current-user --net --ipc ${bound} --bounding-set=-all --inh-caps=-all`;
   return [...(wanted === "alone" && existsSync(unshare) ? [alone] : []), bound];
 }
 

@@ -1,11 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import type { Duplex, Readable } from "node:stream";
+import type { Readable } from "node:stream";
 
 import { shorten, visible } from "../lib/text/visible.ts";
 import type { FailureCodec } from "./failures.ts";
-import { type Command, commandOf, type Launch } from "./launch.ts";
+import { type ProcessBody, startChild } from "./body.ts";
+import type { Launch } from "./launch.ts";
 import { type Answers, Line, ProcessEnded, type LineLimits, type Listeners } from "./line.ts";
 import type { Frame, Protocol } from "./protocol.ts";
 import { streamWire } from "./wires.ts";
@@ -46,7 +45,8 @@ export interface ProcessOutput {
 export interface ProcessOptions<Messages extends Protocol> {
   /** Its name in sentences, such as "the WhatsApp process". */
   readonly name: string;
-  readonly launch: Launch;
+  /** Where it runs already, it is a body. */
+  readonly launch: Launch | ProcessBody;
   readonly protocol: Messages;
   readonly answers: Answers<Messages["host"]>;
   readonly listeners: Listeners<Messages["host"]>;
@@ -56,21 +56,19 @@ export interface ProcessOptions<Messages extends Protocol> {
   readonly output?: ProcessOutput | undefined;
 }
 
-const outputMs = 500;
 const crashChars = 300;
 
 /**
- * A process of ours, in its own process group. It is killed, with all that it has started, when it says nothing,
- * floods, holds too much memory or breaks the rules of the line; and when this is disposed at the latest.
+ * A process of ours, beside the host's or in a container. It is killed, with all that it has started, when it says
+ * nothing, floods, holds too much memory or breaks the rules of the line; and when this is disposed at the latest.
  */
 export class OwnProcess<Messages extends Protocol = Protocol> implements AsyncDisposable {
   readonly line: Line<Messages["host"], Messages["process"]>;
   /** Resolves when the process has ended, with the reason. */
   readonly exited: Promise<Error>;
   hasEnded = false;
-  readonly #child: ChildProcess;
+  readonly #body: ProcessBody;
   readonly #options: ProcessOptions<Messages>;
-  readonly #socket: Duplex;
   readonly #sendFrame: (frame: Frame) => boolean;
   readonly #weighing: NodeJS.Timeout | undefined;
   #silence: NodeJS.Timeout | undefined;
@@ -82,16 +80,14 @@ export class OwnProcess<Messages extends Protocol = Protocol> implements AsyncDi
   constructor(options: ProcessOptions<Messages>) {
     this.#options = options;
     const { launch, protocol, answers, listeners, limits, failures, output } = options;
-    this.#child = start(commandOf(launch), output !== undefined);
-    this.#socket = this.#child.stdio[3] as Duplex;
-    this.#socket.on("error", () => undefined);
+    const prints = output && ((stream: Readable, kind: "stdout" | "stderr") => output.take(stream, kind));
+    this.#body = "main" in launch ? startChild(launch, prints) : launch;
     const onFault = (reason: string): void => this.kill(reason);
     const read = { onFrame: (frame: Frame) => this.#take(frame), onFault };
-    const wire = streamWire(this.#socket, { encoding: protocol.encoding, longest: limits.messageBytes }, read);
+    const wire = streamWire(this.#body, { encoding: protocol.encoding, longest: limits.messageBytes }, read);
     this.#sendFrame = (frame) => wire.send(frame);
     const { host: local, process: remote } = protocol;
     this.line = new Line({ wire, local, remote, answers, listeners, limits, failures, onFault });
-    for (const kind of ["stdout", "stderr"] as const) if (this.#child[kind]) output?.take(this.#child[kind], kind);
     this.#silence = setTimeout(() => this.kill("it did not begin in time"), limits.startMs);
     if (limits.beatMs !== undefined) wire.send({ beat: limits.beatMs });
     if (limits.memory) this.#weighing = setInterval(() => void this.#weigh(), limits.memory.everyMs).unref();
@@ -99,13 +95,13 @@ export class OwnProcess<Messages extends Protocol = Protocol> implements AsyncDi
   }
 
   get pid(): number | undefined {
-    return this.#child.pid;
+    return this.#body.pid;
   }
 
   /** Ends it at once; `reason` is what those hear who wait for it. */
   kill(reason: string): void {
     this.#killedFor ??= reason;
-    killTree(this.#child);
+    this.#body.kill();
   }
 
   /** Lets it end by itself for a moment. When this has resolved there is no process, and no work for it is going on. */
@@ -144,50 +140,23 @@ export class OwnProcess<Messages extends Protocol = Protocol> implements AsyncDi
     const { memory, beatMs } = this.#options.limits;
     // One that does not beat is at work only while it is asked.
     if (!memory || (beatMs === undefined && this.line.open === 0)) return;
-    const text = await readFile(`/proc/${this.#child.pid}/status`, "utf8").catch(() => "");
+    const text = await readFile(`/proc/${this.pid}/status`, "utf8").catch(() => "");
     const heldMb = Number(new RegExp(`^${memory.counts}:\\s+(\\d+) kB$`, "m").exec(text)?.[1] ?? 0) / 1024;
     if (heldMb > memory.mb) this.kill(`it held ${Math.round(heldMb)} MiB of memory, more than the ${memory.mb} it may`);
   }
 
   async #end(): Promise<Error> {
-    const [code, signal] = await Promise.race([
-      once(this.#child, "exit") as Promise<[number | null, string | null]>,
-      once(this.#child, "error").then(([error]): [string, null] => [(error as Error).message, null]),
-    ]);
+    const end = await this.#body.ended;
     clearTimeout(this.#silence);
     clearInterval(this.#weighing);
-    await lastOutput(this.#child);
-    const why = this.#killedFor ?? signal ?? `code ${code}`;
+    const why = this.#killedFor ?? end;
     const { name, output } = this.#options;
     const words = this.#crash === undefined ? output?.tell() : shorten(visible(this.#crash), crashChars);
     const reason = new ProcessEnded(`${name} has ended (${words === undefined ? why : `${why}: ${words}`})`);
     this.hasEnded = true;
     this.line.close(reason);
     output?.end();
-    this.#socket.destroy();
+    await this.#body[Symbol.asyncDispose]();
     return reason;
   }
-}
-
-function start({ program, args, env, cwd }: Command, isHeard: boolean): ChildProcess {
-  const output = isHeard ? "pipe" : "ignore";
-  return spawn(program, args, { cwd, env, detached: true, stdio: ["ignore", output, output, "pipe"] });
-}
-
-/** Kills a process that leads a group, with all that it has started; one that has ended is left alone. */
-function killTree(child: ChildProcess): void {
-  const { pid, exitCode, signalCode } = child;
-  if (pid === undefined || exitCode !== null || signalCode !== null) return;
-  try {
-    process.kill(-pid, "SIGKILL");
-  } catch {
-    child.kill("SIGKILL");
-  }
-}
-
-/** Waits for output and messages that arrive after the end of the process. */
-async function lastOutput({ stdio }: ChildProcess): Promise<void> {
-  const open = stdio.filter((stream) => stream !== null && stream !== undefined && !stream.closed);
-  const signal = AbortSignal.timeout(outputMs);
-  await Promise.allSettled(open.map((stream) => once(stream as Readable, "close", { signal })));
 }

@@ -1,4 +1,4 @@
-import type { Duplex } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import { deserialize, serialize } from "node:v8";
 import type { MessagePort, Worker } from "node:worker_threads";
 
@@ -23,23 +23,23 @@ export interface WireReader {
 const lengthBytes = 4;
 const lineEnd = 10;
 
-/** Frames as bytes of a stream: one to a line of JSON, or a clone after its length. */
+/** Frames as bytes of streams: one to a line of JSON, or a clone after its length. */
 export function streamWire(
-  stream: Duplex,
+  { input, output }: { readonly input: Writable; readonly output: Readable },
   { encoding, longest }: { readonly encoding: Encoding; readonly longest: number },
   reader: WireReader,
 ): Wire {
   const frameReader = encoding === "json" ? new JsonReader(longest, reader) : new CloneReader(longest, reader);
   const pack = encoding === "json" ? packJson : packClone;
-  stream.on("data", (chunk: Buffer) => frameReader.read(chunk));
+  output.on("data", (chunk: Buffer) => frameReader.read(chunk));
   return {
     send: (frame) => {
-      if (stream.destroyed || stream.writableEnded) return false;
-      stream.write(pack(frame));
+      if (input.destroyed || input.writableEnded) return false;
+      input.write(pack(frame));
       return true;
     },
     get waitingBytes() {
-      return stream.writableLength;
+      return input.writableLength;
     },
   };
 }

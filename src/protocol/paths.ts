@@ -15,7 +15,9 @@ export const containerPaths = {
   probe: "/opt/crabpot/probe.py",
   /** Reads pages of the web, in its own process. */
   reader: "/opt/crabpot/reader.cjs",
-  /** Paths in an MCP server's container: its data, its package and its starter. */
+  /** Loads a plugin, and answers the host for it. */
+  plugin: "/opt/crabpot/plugin.mjs",
+  /** Paths in the container of an MCP server or a plugin: its data, its package and its starter. */
   data: "/data",
   package: "/opt/mcp",
   starter: "/opt/crabpot/server.py",

@@ -20,7 +20,8 @@ async function prepare(): Promise<{ readonly host: TestHost; readonly port: numb
     config: {
       channels: { http: {}, line: { port } },
       models: { routes: { main: ["polly/grey"] }, providers: { polly: { kind: "parrot", password } } },
-      plugins: { weather: { settings: { unit: "F" } } },
+      // The channel listens on this machine, which none in a container can.
+      plugins: { isolation: "process", weather: { settings: { unit: "F" } } },
     },
   });
   for (const name of ["line", "parrot", "weather"]) {

@@ -20,6 +20,7 @@ import type { ServerStreams } from "../../src/sandbox/servers/server-streams.ts"
 import { createMetrics } from "../../src/records/metrics/metrics.ts";
 import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import type { EgressOverrides } from "../../src/sandbox/egress/egress-proxies.ts";
+import type { Plugins } from "../../src/plugins/plugins.ts";
 import type { Servers } from "../../src/sandbox/servers/servers.ts";
 import { GroupNotices } from "../../src/delivery/group-notices.ts";
 import type { AppContext } from "../../src/host/context.ts";
@@ -55,6 +56,8 @@ export interface McpRigOptions {
   readonly egress?: EgressOverrides;
   /** Python programs of the operator's, by the server that runs them. */
   readonly programs?: Readonly<Record<string, string>>;
+  /** Installed in that home. */
+  readonly plugins?: Plugins | undefined;
   /** A home that was there before; left out: a new one. */
   readonly home?: string | undefined;
 }
@@ -94,6 +97,7 @@ export async function mcpRig(wanted: McpRigOptions): Promise<McpRig> {
   const containers = await openContainers(context, stack, {
     ...parts,
     egress: wanted.egress,
+    plugins: wanted.plugins,
     skills: { skillsIn: async () => [] },
   });
   const serverOf = (name: string): StdioServer => {

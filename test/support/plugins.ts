@@ -4,6 +4,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import type { PluginInstallerOptions } from "../../src/plugins/install/installer.ts";
 import { Plugins } from "../../src/plugins/plugins.ts";
 import { pluginFolders, type PluginFolders } from "../../src/plugins/places.ts";
+import { bodiesOf } from "../../src/plugins/process/isolation.ts";
 import { pluginLimits, type PluginLimits } from "../../src/plugins/process/plugin-process.ts";
 import { homePaths } from "../../src/config/home/home.ts";
 import { type Clock, systemClock } from "../../src/lib/time/clock.ts";
@@ -78,7 +79,7 @@ export async function openPluginRig(options: PluginRigOptions): Promise<PluginRi
   const said: string[] = [];
   const logger = loggerOf(said);
   const install = async (source: string): Promise<void> => {
-    const installer = createPluginInstaller(paths, variables, logger);
+    const installer = createPluginInstaller(paths, variables, logger, bodiesOf("process", undefined));
     await installer.install(await installer.plan(source));
   };
   const [first, ...more] = options.sources;
@@ -91,10 +92,12 @@ export async function openPluginRig(options: PluginRigOptions): Promise<PluginRi
   const { limits, clock = systemClock } = options;
   const opened = { places, variables, clock, nameFault: pluginNameFault, limits: { ...pluginLimits, ...limits } };
   const plugins = stack.use(await Plugins.open(opened));
+  plugins.configure({ isolation: "process" });
   await plugins.verify();
   plugins.attach(logger, {
     ended: (plugin, reason, failures) => news.push(`ended ${plugin} ${failures}: ${reason}`),
     refused: (plugin, reason) => news.push(`refused ${plugin}: ${reason}`),
+    waits: (plugin, reason) => news.push(`waits ${plugin}: ${reason}`),
   });
   const owned = stack.move();
   return { plugins, places, news, said, [Symbol.asyncDispose]: () => owned.disposeAsync() };

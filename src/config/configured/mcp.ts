@@ -62,11 +62,14 @@ export function checkMcp({ mcp: { servers }, groups }: Config): ConfigFault[] {
   );
 }
 
-/** Returns where the owner of a server's container may connect to; undefined when the owner is a group. */
+/**
+ * Returns where the owner of a server's container may connect to: nowhere, if it is not configured. Undefined when the
+ * owner is a group.
+ */
 export function networkOfServer(config: Pick<Config, "mcp">, owner: string): GroupNetwork | undefined {
   const ofServer = serverOf(owner);
   if (!ofServer) return undefined;
-  const server = mcpServers(config).find(({ name }) => name === ofServer.server);
+  const server = ofServer.kind === "mcp" ? mcpServers(config).find(({ name }) => name === ofServer.server) : undefined;
   // A server that is no longer configured may connect to nothing.
   return server?.kind === "stdio" ? server.network : { allow: [], allowPrivate: [], reflects: [], secrets: [] };
 }

@@ -65,7 +65,8 @@ function addAdapters({ models, channels, plugins }: Config, adapters: Adapters, 
     const secrets = Object.entries(definition?.secrets?.(settings) ?? {});
     for (const [setting, value] of secrets) add("channel", ["channels", name, setting], value);
   }
-  for (const [name, { settings }] of Object.entries(plugins)) addPlugin(name, settings, adapters, add);
+  for (const [name, plugin] of Object.entries(plugins))
+    if (typeof plugin === "object") addPlugin(name, plugin.settings, adapters, add);
 }
 
 function addPlugin(name: string, settings: object, { plugins = [] }: Adapters, add: Add): void {

@@ -306,7 +306,7 @@ export function configSchema(adapters: Adapters) {
           family: { channel, chat: "family", trigger: "mention" },
         })),
       }),
-    plugins: pluginsOf(adapters).default({}).describe("Installed plugins with tools, by name."),
+    plugins: pluginsOf(adapters).prefault({}).describe("Installed plugins with tools, by name."),
     people,
     members,
     access,

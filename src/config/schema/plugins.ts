@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import { type PluginIsolation, pluginIsolations } from "../../domain/sandbox/contained-plugin.ts";
 import { risks } from "../../domain/rights/policy.ts";
 import type { Adapters, ConfigurablePlugin } from "../adapters.ts";
 
@@ -10,14 +11,23 @@ interface PluginSettings {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
+interface PluginsSection {
+  readonly isolation: PluginIsolation;
+  readonly [plugin: string]: PluginSettings | PluginIsolation | undefined;
+}
+
 /**
- * `plugins`: those that are installed and have tools. What their channels and providers want stands with the others of
- * that kind.
+ * `plugins`: where they run, and those that are installed and have tools. What their channels and providers want stands
+ * with the others of that kind.
  */
-export function pluginsOf({ plugins = [] }: Adapters): z.ZodType<Record<string, PluginSettings>> {
+export function pluginsOf({ plugins = [] }: Adapters): z.ZodType<PluginsSection> {
   const entries = plugins.map((plugin) => [plugin.name, pluginOf(plugin).optional()] as const);
   // Put together at run time, so the compiler does not see which there are.
-  return z.strictObject(Object.fromEntries(entries)) as unknown as z.ZodType<Record<string, PluginSettings>>;
+  const isolation = z
+    .enum(pluginIsolations)
+    .default("container")
+    .describe("container: behind walls. process: as the host's user; only for plugins that you write yourself.");
+  return z.strictObject({ isolation, ...Object.fromEntries(entries) }) as unknown as z.ZodType<PluginsSection>;
 }
 
 function pluginOf({ config, tools }: ConfigurablePlugin) {

@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import { parseDestination } from "../../domain/sandbox/egress.ts";
 import { visible } from "../../lib/text/visible.ts";
 
 /** Kinds of things that a package can add. */
@@ -20,7 +21,7 @@ export interface Manifest {
   readonly version: string;
   readonly description: string;
   readonly kinds: readonly PluginKind[];
-  /** Hosts that its author says it talks to. Nothing holds it to them. */
+  /** The only hosts that it can reach, as `host:port`. */
   readonly hosts: readonly string[];
   /** Packages that it needs at run time, with the versions that it takes. */
   readonly dependencies: Readonly<Record<string, string>>;
@@ -84,6 +85,9 @@ function faultOf(found: Package): string | undefined {
   const elsewhere = Object.entries(found.dependencies).find(([, wanted]) => !registryVersion.test(wanted));
   if (elsewhere)
     return `wants ${visible(elsewhere.join("@"))}, which is no version of a registry; a plugin's packages come from the registry alone`;
+  const host = found.crabpot.hosts.find((each) => destinationOf(each) === undefined);
+  if (host !== undefined) return `names the host ${JSON.stringify(host)}; ${howToNameHosts}`;
+  if (nameOf(found) === "isolation") return 'gives the name "isolation", which is a setting in config.yaml';
   const entry = entryOf(found);
   if (!isInside(entry)) return `names ${JSON.stringify(entry)} as its module, which lies outside of it`;
   return undefined;
@@ -109,7 +113,7 @@ function toManifest(found: Package): Manifest {
     version: visible(found.version),
     description: visible(found.description),
     kinds: [...new Set(kindsOf(found))] as PluginKind[],
-    hosts: found.crabpot.hosts.map(visible),
+    hosts: [...new Set(found.crabpot.hosts.flatMap((each) => destinationOf(each) ?? []))],
     dependencies: found.dependencies,
     entry: entryOf(found),
   };
@@ -118,6 +122,14 @@ function toManifest(found: Package): Manifest {
 /** Entry file, as Node resolves an `import` of the package. */
 function entryOf({ exports: exported, main }: Package): string {
   return plain(targetOf(exported) ?? main ?? "index.js");
+}
+
+const usualPort = 443;
+const howToNameHosts = "write a name in lower case, such as api.example, with a port if it is not 443; no address";
+
+/** As `host:port`; undefined for what is none. */
+function destinationOf(host: string): string | undefined {
+  return [host, `${host}:${usualPort}`].find((each) => parseDestination(each) !== undefined);
 }
 
 const conditions = ["import", "node", "default"];

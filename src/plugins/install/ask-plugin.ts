@@ -1,6 +1,6 @@
 import { AppError, toError } from "../../lib/app-error.ts";
 import { type Described, describedPlugin } from "../format/described.ts";
-import { launchOf } from "../process/launch.ts";
+import type { StartPluginBody } from "../process/isolation.ts";
 import { type PluginProcessOptions, startPlugin } from "../process/plugin-process.ts";
 
 const askMs = 60_000;
@@ -11,21 +11,23 @@ export interface AskPluginOptions {
   readonly folder: string;
   readonly entry: string;
   readonly variables: Readonly<Record<string, string | undefined>>;
+  readonly start: StartPluginBody;
   readonly logger: PluginProcessOptions["logger"];
 }
 
 /**
- * Loads a plugin in a process as confined as that in which it will run, and lets it say what it provides. Throws
- * `plugin_refused`.
+ * Loads a plugin as confined as it will run, and lets it say what it provides. Throws `plugin_refused`, and what
+ * starting it rejects with.
  */
 export async function askPlugin({
   name,
   folder,
   entry,
   variables,
+  start,
   logger,
 }: AskPluginOptions): Promise<readonly Described[]> {
-  const launch = await launchOf({ folder, entry, memoryMb, variables });
+  const launch = await start({ plugin: name, folder, entry, memoryMb, variables }, AbortSignal.timeout(askMs));
   await using process = startPlugin({
     plugin: name,
     launch,

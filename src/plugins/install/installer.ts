@@ -7,6 +7,7 @@ import { nearest } from "../../lib/text/nearest.ts";
 import type { Described } from "../format/described.ts";
 import { type Manifest, manifestFile, parseManifest } from "../format/manifest.ts";
 import { fetchedPrefix, finishInstalling, incomingFolder, type PluginFolders } from "../places.ts";
+import type { StartPluginBody } from "../process/isolation.ts";
 import type { PluginProcessOptions } from "../process/plugin-process.ts";
 import { askPlugin } from "./ask-plugin.ts";
 import { hashOfFolder } from "./hash-folder.ts";
@@ -61,6 +62,8 @@ export interface PluginInstallerOptions {
   readonly steps: InstallSteps;
   readonly now: () => number;
   readonly variables: Readonly<Record<string, string | undefined>>;
+  /** Starts it once, to say what it provides; it has no network then. */
+  readonly start: StartPluginBody;
   readonly logger: PluginProcessOptions["logger"];
   /**
    * Returns why a name is unavailable for this kind, as `a tool of crabpot has that name`; undefined when available.
@@ -164,7 +167,7 @@ export class PluginInstaller {
   }
 
   async #stage({ manifest, tree }: PluginPlan, folder: string, others: PluginLock): Promise<Staged> {
-    const { steps, variables, logger, nameFault } = this.#options;
+    const { steps, variables, start, logger, nameFault } = this.#options;
     await rm(folder, { recursive: true, force: true });
     await steps.writeTree(folder, tree);
     if (Object.keys(manifest.dependencies).length > 0) {
@@ -173,7 +176,7 @@ export class PluginInstaller {
     }
     const sha256 = await hashOfFolder(folder);
     const { name, entry } = manifest;
-    const provides = await askPlugin({ name, folder, entry, variables, logger });
+    const provides = await askPlugin({ name, folder, entry, variables, start, logger });
     const foreign = provides.find(({ kind }) => !manifest.kinds.includes(kind));
     if (foreign)
       throw refused(

@@ -11,7 +11,7 @@ import { hashOfFolder } from "../install/hash-folder.ts";
 import type { PluginLockEntry } from "../install/lock-file.ts";
 import type { CallContext } from "../../processes/line.ts";
 import { Restarted } from "../../processes/restarted.ts";
-import { launchOf } from "../process/launch.ts";
+import type { StartPluginBody } from "../process/isolation.ts";
 import {
   type ChannelAnswers,
   type Heard,
@@ -26,6 +26,8 @@ export interface PluginNews {
   ended(plugin: string, reason: string, failures: number): void;
   /** Reports that it is not started, and why. */
   refused(plugin: string, reason: string): void;
+  /** Reports that nothing can be started now, and why. */
+  waits(plugin: string, reason: string): void;
 }
 
 export interface RunningPluginOptions {
@@ -35,6 +37,7 @@ export interface RunningPluginOptions {
   readonly installed: string;
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly memoryMb: () => number;
+  readonly start: StartPluginBody;
   readonly logger: () => Pick<Logger, "info" | "warn" | "error">;
   readonly clock: Clock;
   readonly news: PluginNews;
@@ -47,8 +50,9 @@ const wellMs = 60_000;
 const restart = { firstMs: 1_000, longestMs: 300_000 };
 
 /**
- * A plugin in use: one process for all that it provides, started when something of it is first wanted, and again after
- * it has ended, later each time. Nothing is started while its files are not those that were installed.
+ * A plugin in use: one process, as a rule in a container, for all that it provides, started when something of it is
+ * first wanted, and again after it has ended, later each time. Nothing is started while its files are not those that
+ * were installed.
  */
 export class RunningPlugin implements AsyncDisposable {
   readonly name: string;
@@ -59,6 +63,7 @@ export class RunningPlugin implements AsyncDisposable {
   readonly #answers = new Map<string, ChannelAnswers>();
   readonly #processes: Restarted<PluginProcess>;
   #refused: string | undefined;
+  #waiting: string | undefined;
   #isOver = false;
   #lastHandle = 0;
 
@@ -84,6 +89,18 @@ export class RunningPlugin implements AsyncDisposable {
   /** Reason for not using it; undefined while usable. */
   get refusal(): string | undefined {
     return this.#refused;
+  }
+
+  /** Reason for which it was not started when it was wanted last, and what is needed is not there yet. */
+  get waiting(): string | undefined {
+    return this.#waiting;
+  }
+
+  /** Undefined: it can be started. */
+  wait(reason: string | undefined): void {
+    const isNew = reason !== undefined && reason !== this.#waiting;
+    this.#waiting = reason;
+    if (isNew) this.#options.news.waits(this.name, reason);
   }
 
   /** Checks that its files are the installed ones; otherwise it is refused from now on. */
@@ -141,7 +158,7 @@ export class RunningPlugin implements AsyncDisposable {
     const folder = join(installed, this.name);
     const process = startPlugin({
       plugin: this.name,
-      launch: await launchOf({ folder, entry: this.entry.entry, memoryMb, variables }),
+      launch: await this.#body({ folder, memoryMb, variables }),
       memoryMb,
       answer: (name, value, context) => this.#answer(name, value, context),
       hear: (name, value, of) => this.#hear(name, value, of),
@@ -154,6 +171,19 @@ export class RunningPlugin implements AsyncDisposable {
     } catch (error) {
       await process[Symbol.asyncDispose]();
       if (this.#refused === undefined) this.#processes.failed(error);
+      throw error;
+    }
+  }
+
+  /** It is no failure of the plugin when there is nothing to run it in. */
+  async #body(wanted: Omit<Parameters<StartPluginBody>[0], "plugin" | "entry">): ReturnType<StartPluginBody> {
+    const { name: plugin, entry } = this;
+    try {
+      const body = await this.#options.start({ ...wanted, plugin, entry: entry.entry }, AbortSignal.timeout(startMs));
+      this.wait(undefined);
+      return body;
+    } catch (error) {
+      this.wait(toError(error).message);
       throw error;
     }
   }

@@ -18,7 +18,7 @@ export interface PluginLaunchOptions {
   readonly variables: EnvironmentVariables;
 }
 
-/** Variables for reaching the network and trusting it; none that could hold a key. */
+/** Variables for trusting the network and telling the time; none that could hold a key. */
 const passedOn = ["NODE_EXTRA_CA_CERTS", "TZ", "LANG"];
 const proxies: readonly string[] = proxyVariables;
 
@@ -27,9 +27,14 @@ const heapShare = 0.75;
 /** Megabytes that Node maps without using; it does not start with less. */
 const mappedMb = 640;
 
+/** Sizes of the heap of a plugin that may hold so much. */
+export function heapOf(memoryMb: number): { readonly mb: number; readonly youngMb: number } {
+  return { mb: Math.floor(memoryMb * heapShare), youngMb: 4 };
+}
+
 /**
- * The process of a plugin: it reads its own folder and what of crabpot it needs, writes nothing, and starts no process,
- * no thread and no compiled code.
+ * The process of a plugin beside the host, as the host's user: it reads its own folder and what of crabpot it needs,
+ * writes nothing, and starts no process, no thread and no compiled code.
  */
 export async function launchOf({ folder, entry, memoryMb, variables }: PluginLaunchOptions): Promise<Launch> {
   const own = await realpath(folder);
@@ -37,17 +42,18 @@ export async function launchOf({ folder, entry, memoryMb, variables }: PluginLau
   return {
     main,
     args: [join(own, entry)],
-    env: environmentOf(variables),
+    env: keptVariables(variables, [...passedOn, ...proxies]),
     cwd: own,
-    heap: { mb: Math.floor(memoryMb * heapShare), youngMb: 4 },
+    heap: heapOf(memoryMb),
     permissions: { read: [own, ...ownCode(main, ["zod"])] },
     limits: { files: 256, dataMb: memoryMb + mappedMb },
     confinement: "bound",
   };
 }
 
-function environmentOf(variables: EnvironmentVariables): Record<string, string> {
-  const known = [...passedOn, ...proxies].flatMap((name): [string, string][] => {
+/** Those of the variables that a plugin gets, where they say something. */
+export function keptVariables(variables: EnvironmentVariables, names: readonly string[]): Record<string, string> {
+  const known = names.flatMap((name): [string, string][] => {
     const value = variables[name];
     // A proxy's password is not the plugin's business.
     const isKey = proxies.includes(name) && value?.includes("@") === true;

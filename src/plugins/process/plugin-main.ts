@@ -1,38 +1,9 @@
-import { registerHooks } from "node:module";
 import { pathToFileURL } from "node:url";
 
 import { ownModule } from "../../lib/process/own-module.ts";
-import { serveHost } from "../../processes/inside.ts";
-import { plugin } from "../../processes/protocol.ts";
-import { definitionsOf } from "../inside/describe.ts";
-import { answersOf } from "../inside/inside.ts";
-import type { PluginHost } from "../inside/plugin-host.ts";
-import { pluginFailures } from "./failures.ts";
+import { servePlugin } from "./serve-plugin.ts";
 
-/*
- * The process of a plugin. It has its own files to read, no keys and no environment to speak of: settings come from the
- * host, and it ends with the host. Whatever the plugin does here, the host sees only what comes over the line.
- */
-
-const servedCalls = 256;
+/* The process of a plugin that runs beside the host. */
 
 const [, , entry = ""] = process.argv;
-const api = pathToFileURL(ownModule("plugin-api", import.meta)).href;
-registerHooks({
-  resolve: (wanted, context, next) =>
-    wanted === "crabpot/plugin" ? { url: api, shortCircuit: true } : next(wanted, context),
-});
-
-// What goes wrong with it is told to whoever asks for something of it.
-const definitions = import(pathToFileURL(entry).href).then((loaded: { readonly default?: unknown }) =>
-  definitionsOf(loaded.default),
-);
-definitions.catch(() => undefined);
-
-const host: PluginHost = serveHost({
-  protocol: plugin,
-  answers: answersOf(definitions, () => host),
-  listeners: {},
-  servedCalls,
-  failures: pluginFailures,
-});
+servePlugin({ entry, api: pathToFileURL(ownModule("plugin-api", import.meta)).href });

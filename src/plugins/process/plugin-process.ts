@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 
+import type { ProcessBody } from "../../processes/body.ts";
 import type { Launch } from "../../processes/launch.ts";
 import type { Answers, CallContext, Listeners } from "../../processes/line.ts";
 import { LoggedOutput } from "../../processes/logged-output.ts";
@@ -38,7 +39,7 @@ export type Heard = Omit<Listeners<typeof protocol.host>, "delta" | "usage">;
 
 export interface PluginProcessOptions {
   readonly plugin: string;
-  readonly launch: Launch;
+  readonly launch: Launch | ProcessBody;
   readonly memoryMb: number;
   /** Answers what it asks; the value is checked. */
   readonly answer: (name: string, value: object, context: CallContext) => Promise<unknown>;
@@ -48,7 +49,10 @@ export interface PluginProcessOptions {
   readonly limits?: PluginLimits | undefined;
 }
 
-/** Starts the process of a plugin. What it prints is logged, shortened and only so much of it. */
+/**
+ * Starts the process of a plugin, or talks to the one in its container. What it prints is logged, shortened and only so
+ * much of it.
+ */
 export function startPlugin(options: PluginProcessOptions): PluginProcess {
   const { plugin, launch, memoryMb, answer, hear, logger, limits = pluginLimits } = options;
   return new OwnProcess({
@@ -62,7 +66,11 @@ export function startPlugin(options: PluginProcessOptions): PluginProcess {
     listeners: mapped(protocol.host.news, (name) => (value: unknown, of: number) => hear(name, value, of)) as Listeners<
       typeof protocol.host
     >,
-    limits: { ...limits, memory: { mb: memoryMb, counts: "RssAnon", everyMs: weighingMs } },
+    // The limit of a container is the kernel's.
+    limits: {
+      ...limits,
+      ...("main" in launch && { memory: { mb: memoryMb, counts: "RssAnon", everyMs: weighingMs } }),
+    },
     failures: pluginFailures,
     output: new LoggedOutput({
       logger,

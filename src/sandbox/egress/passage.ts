@@ -11,6 +11,7 @@ import type { HelloVerdict } from "./client-hello.ts";
 import type { EgressLimits, EgressMeter } from "./meter.ts";
 import { pinAddress } from "./addresses/pinned-address.ts";
 import type { AddressRules } from "./addresses/pinned-address.ts";
+import { serverOf } from "../servers/server-owner.ts";
 import { readFirst } from "./read-first.ts";
 import { reflectsRefusal } from "./secrets/reflections.ts";
 import type { Reflections } from "./secrets/reflections.ts";
@@ -88,7 +89,14 @@ export class Passage {
 
   #notAllowed(): string {
     const { group } = this.#options;
-    return `${this.#name} is not in the allowlist of this group; the operator can add "${this.#name}" to groups.${group}.network.allow (or sandbox.network.allow) in config.yaml`;
+    const { kind, server } = serverOf(group) ?? {};
+    if (kind === "plugin")
+      return `${this.#name} is not among the hosts that the plugin ${server} names in its package.json`;
+    const [whose, setting] =
+      kind === "mcp"
+        ? ["MCP server", `mcp.servers.${server}.network.allow`]
+        : ["group", `groups.${group}.network.allow (or sandbox.network.allow)`];
+    return `${this.#name} is not in the allowlist of this ${whose}; the operator can add "${this.#name}" to ${setting} in config.yaml`;
   }
 
   async #refuse(socket: Socket, refusal: Refusal): Promise<void> {

@@ -72,6 +72,8 @@ export const containerLabels = {
   generation: "crabpot.generation",
   /** The MCP server whose container it is; it has no session. */
   server: "crabpot.mcp",
+  /** The plugin whose container it is; it has neither session nor group. */
+  plugin: "crabpot.plugin",
   spec: "crabpot.spec",
 } as const;
 

@@ -14,7 +14,7 @@ import type { ContainerLauncher } from "../launch/launcher.ts";
 import type { ImageFacts } from "../launch/spec.ts";
 import { containerUser } from "../mounts/container-user.ts";
 import type { ContainerUser, SandboxSize } from "../profile/profile.ts";
-import { serverOf, serverOwner } from "./server-owner.ts";
+import { serverOf, type ServerOwner, serverOwner } from "./server-owner.ts";
 import { Servers } from "./servers.ts";
 import { giveFolderTo } from "../workspace/folder-owner.ts";
 import { measureFolder } from "../workspace/folder-usage.ts";
@@ -43,7 +43,7 @@ interface ServerContainersOptions {
   readonly logger: Logger;
 }
 
-/** Makes what runs MCP servers in containers. Nothing is done before the first one is opened. */
+/** Makes what runs MCP servers and plugins in containers. Nothing is done before the first one is opened. */
 export function createServerContainers(options: ServerContainersOptions, stack: AsyncDisposableStack): Servers {
   const { engine, instance, groups, openWorkFolder, egress, instructions, launcher, publish, logger } = options;
   const quota = createQuota(options, stack, () => servers);
@@ -54,40 +54,39 @@ export function createServerContainers(options: ServerContainersOptions, stack: 
     get sandbox() {
       return options.sandbox();
     },
-    userOf: async (server, group) => {
-      const ordinal = await groups.ordinal(`mcp/${server}/${group ?? ofAllGroups}`);
+    userOf: async ({ kind, server, group }) => {
+      const ordinal = await groups.ordinal(`${kind}/${server}/${group ?? ofAllGroups}`);
       const choice = containerUser({ ordinal, instance, grantedMounts: [], hostUid: hostUid() });
       if ("user" in choice) return choice.user;
       throw new Error(choice.refused);
     },
-    dataFolder: async (server, group, user) => {
-      const folder = dataFolderOf(options.folder, server, group);
+    dataFolder: async (owner, user) => {
+      const folder = dataFolderOf(options.folder, owner);
       await mkdir(folder, { recursive: true, mode: 0o755 });
       await giveFolderTo(folder, user, hostUid());
       return folder;
     },
-    admit: (server, group) => quota(serverOwner(server, group)),
+    admit: (owner) => quota(serverOwner(owner)),
     groupFolder: async (group) => {
       const user = await launcher.userOf(group);
       const path = await openWorkFolder(group, user);
       const protectedFiles = await instructions.protectedFiles(workFolder(group));
       return { path, owner: hostUid() === 0 ? user : undefined, protectedFiles };
     },
-    openEgress: (server, group) => egress.open(serverOwner(server.name, group)),
+    openEgress: (owner) => egress.open(serverOwner(owner)),
     publish,
     logger,
   });
   return stack.use(servers);
 }
 
-function dataFolderOf(folder: string, server: string, group: string | undefined): string {
+function dataFolderOf(folder: string, { server, group }: Omit<ServerOwner, "kind">): string {
   return join(folder, "data", server, group ?? ofAllGroups);
 }
 
 /** Returns the folder of a server's container below the home. */
 function placeOf(owner: string): string {
-  const { server, group } = serverOf(owner) ?? { server: "", group: undefined };
-  return dataFolderOf("mcp", server, group);
+  return dataFolderOf("mcp", serverOf(owner) ?? { server: "", group: undefined });
 }
 
 /** Watches what servers keep, each with the quota of a group, from the first server on. */
@@ -108,7 +107,8 @@ function createQuota(
       hot: () =>
         servers()
           .list()
-          .map(({ server, group, name }) => ({ group: serverOwner(server, group), session: name, busy: true })),
+          .filter(({ kind }) => kind === "mcp")
+          .map((running) => ({ group: serverOwner(running), session: running.name, busy: true })),
       exceeded: async ({ group: owner, session: name }, hit) => {
         const data = { ...hit, unreported: 0 };
         await publish({ type: "limit.reached", group: serverOf(owner)?.group, actor: "agent", data });

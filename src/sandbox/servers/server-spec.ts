@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 
 import type { ProtectedFile } from "../../domain/rights/protected-file.ts";
+import type { ServerOwner } from "./server-owner.ts";
 import { containerPaths } from "../../protocol/paths.ts";
 import type { CreateBody } from "../engine/engine.ts";
 import {
@@ -15,12 +16,10 @@ import {
 import { type ContainerUser, hardenedHostConfig, hostName, type SandboxSize, searchPath } from "../profile/profile.ts";
 import { refuseUnsafeServerBody } from "../profile/refusals.ts";
 
-/** Specification of an MCP server's container. */
+/** Specification of the container of an MCP server or a plugin. */
 export interface ServerWish {
   readonly instance: string;
-  readonly server: string;
-  /** Empty: all groups share it. */
-  readonly group: string;
+  readonly owner: ServerOwner;
   readonly image: ImageFacts;
   /** True for the agent's image, whose starter runs the server after the container was checked. */
   readonly hasStarter: boolean;
@@ -30,8 +29,8 @@ export interface ServerWish {
   readonly command: readonly string[];
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Persistent data folder. */
-  readonly dataFolder: string;
+  /** Persistent data folder; without one it keeps nothing. */
+  readonly dataFolder?: string | undefined;
   /** Installed package to run, if any. */
   readonly packageFolder?: string | undefined;
   readonly groupFolder?: { readonly path: string; readonly readOnly: boolean } | undefined;
@@ -49,8 +48,8 @@ export interface ServerSpec extends Pick<ServerWish, "hasStarter"> {
 }
 
 /**
- * Everything the engine is told to make the container of an MCP server: the profile of agents, with an open standard
- * input instead of a mailbox. Throws `engine_refused` when the result is not within the profile.
+ * Everything the engine is told to make the container of an MCP server or a plugin: the profile of agents, with an open
+ * standard input instead of a mailbox. Throws `engine_refused` when the result is not within the profile.
  */
 export function serverSpec(wish: ServerWish): ServerSpec {
   const hash = createHash("sha256")
@@ -73,12 +72,12 @@ function createBody(wish: ServerWish, hash: string): CreateBody {
     Env: environment(wish),
     Entrypoint: [],
     Cmd: commandOf(wish),
-    WorkingDir: containerPaths.data,
+    WorkingDir: wish.dataFolder === undefined ? containerPaths.package : containerPaths.data,
     Healthcheck: { Test: ["NONE"] },
     Labels: {
       [labels.instance]: wish.instance,
-      [labels.group]: wish.group,
-      [labels.server]: wish.server,
+      [labels.group]: wish.owner.group ?? "",
+      [wish.owner.kind === "plugin" ? labels.plugin : labels.server]: wish.owner.server,
       [labels.spec]: hash,
     },
     NetworkDisabled: true,
@@ -128,7 +127,7 @@ interface ServerMount {
 function mountsOf({ dataFolder, packageFolder, groupFolder, protectedFiles, egress }: ServerWish): ServerMount[] {
   const { data, package: ofPackage, group, egress: wayOut } = containerPaths;
   return [
-    { source: dataFolder, target: data, readOnly: false },
+    ...(dataFolder === undefined ? [] : [{ source: dataFolder, target: data, readOnly: false }]),
     ...(packageFolder === undefined ? [] : [{ source: packageFolder, target: ofPackage, readOnly: true }]),
     ...(groupFolder ? [{ source: groupFolder.path, target: group, readOnly: groupFolder.readOnly }] : []),
     ...(groupFolder

@@ -1,7 +1,11 @@
 import type { Readable, Writable } from "node:stream";
 
+import type { ContainedPlugin } from "../../domain/sandbox/contained-plugin.ts";
 import type { StdioServer } from "../../domain/sandbox/mcp-server.ts";
 import type { Group } from "../../domain/chats/group.ts";
+
+/** What gets a container with standard streams: they differ in what they see and keep, not in their walls. */
+export type ContainedServer = StdioServer | ContainedPlugin;
 
 /** A program in a server's container. */
 export interface ServerProgram {
@@ -13,7 +17,7 @@ export interface ServerProgram {
 
 /** A server that is to be started in a container. */
 export interface ServerToOpen {
-  readonly server: StdioServer;
+  readonly server: ContainedServer;
   /** Sees to it that its program is installed, and returns it. */
   readonly program: (signal: AbortSignal) => Promise<ServerProgram>;
   /** True where it runs in the group's image, which has the group's packages. */

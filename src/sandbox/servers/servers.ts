@@ -3,11 +3,11 @@ import { createHash, randomBytes } from "node:crypto";
 import type { Logger } from "pino";
 
 import type { Group } from "../../domain/chats/group.ts";
-import type { StdioServer } from "../../domain/sandbox/mcp-server.ts";
 import type { ProtectedFile } from "../../domain/rights/protected-file.ts";
 import type { Publish } from "../../domain/events/event.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
-import type { ServerStreams, ServerToOpen } from "./server-streams.ts";
+import { namedInEvents, ownerOf, type ServerOwner } from "./server-owner.ts";
+import type { ContainedServer, ServerStreams, ServerToOpen } from "./server-streams.ts";
 import type { ContainerEngine, ContainerStreams } from "../engine/engine.ts";
 import { LaunchedContainer } from "../launch/launched-container.ts";
 import type { EgressMount, ImageFacts } from "../launch/spec.ts";
@@ -32,14 +32,14 @@ export interface ServersOptions {
   readonly image: (group: string | undefined) => Promise<ImageFacts>;
   readonly instance: string;
   readonly sandbox: SandboxSize;
-  /** User of a group's server, shared with no agent or other server; undefined group: a server for all groups. */
-  readonly userOf: (server: string, group: string | undefined) => Promise<ContainerUser>;
-  /** Its own folder, made if it is missing, belonging to its user. */
-  readonly dataFolder: (server: string, group: string | undefined, user: ContainerUser) => Promise<string>;
-  /** Throws `too_large` when it holds more than it may. */
-  readonly admit: (server: string, group: string | undefined) => Promise<void>;
+  /** User of a server, shared with no agent or other server. */
+  readonly userOf: (owner: ServerOwner) => Promise<ContainerUser>;
+  /** The own folder of an MCP server, made if it is missing, belonging to its user. */
+  readonly dataFolder: (owner: ServerOwner, user: ContainerUser) => Promise<string>;
+  /** Throws `too_large` when that folder holds more than it may. */
+  readonly admit: (owner: ServerOwner) => Promise<void>;
   readonly groupFolder: (group: Group) => Promise<SharedFolder>;
-  readonly openEgress: (server: StdioServer, group: string | undefined) => Promise<EgressMount | undefined>;
+  readonly openEgress: (owner: ServerOwner) => Promise<EgressMount | undefined>;
   readonly publish: Publish<
     "container.created" | "container.started" | "container.attested" | "container.refused" | "container.stopped"
   >;
@@ -47,11 +47,9 @@ export interface ServersOptions {
 }
 
 /** A container of a server that runs, as it is listed. */
-export interface RunningServer {
+export interface RunningServer extends ServerOwner {
   readonly name: string;
   readonly container: string;
-  readonly server: string;
-  readonly group: string | undefined;
   readonly user: number;
 }
 
@@ -64,8 +62,8 @@ interface Opened {
 const readyMs = 30_000;
 
 /**
- * The containers of MCP servers: each is made anew, attested before anything is said to it, and removed when it has
- * ended.
+ * The containers of MCP servers and plugins: each is made anew, attested before anything is said to it, and removed
+ * when it has ended.
  */
 export class Servers implements AsyncDisposable {
   readonly #options: ServersOptions;
@@ -99,7 +97,8 @@ export class Servers implements AsyncDisposable {
     if (this.#isClosed) throw new AppError("container_lost", "The host is stopping.");
     const { instance } = this.#options;
     await this.#removeLeft();
-    const name = `crabpot-${instance.slice(0, 8)}-mcp-${randomBytes(8).toString("hex")}`;
+    const { kind } = ownerOf(wanted.server, undefined);
+    const name = `crabpot-${instance.slice(0, 8)}-${kind}-${randomBytes(8).toString("hex")}`;
     this.#starting.add(name);
     try {
       const plan = await this.#plan(wanted, group, signal);
@@ -120,51 +119,53 @@ export class Servers implements AsyncDisposable {
   }
 
   async #plan(wanted: ServerToOpen, group: Group | undefined, signal: AbortSignal): Promise<Plan> {
-    const { instance, sandbox, openEgress, admit } = this.#options;
+    const { instance, sandbox, openEgress } = this.#options;
     const { server, program, inGroupImage = false } = wanted;
-    const owner = ownerOf(server, group);
-    const { image, hasStarter } = await this.#imageOf(server, inGroupImage ? owner?.name : undefined);
+    const ofGroup = groupOf(server, group);
+    const owner = ownerOf(server, ofGroup?.name);
+    const { image, hasStarter } = await this.#imageOf(server, inGroupImage ? ofGroup?.name : undefined);
     const { command, args, folder: packageFolder } = await program(signal);
-    await admit(server.name, owner?.name);
-    const { user, ...folders } = await this.#folders(server, owner);
+    const { user, ...folders } = await this.#folders(server, owner, ofGroup);
     const spec = serverSpec({
       ...folders,
       instance,
       image,
       hasStarter,
       user,
-      sandbox,
+      owner,
+      sandbox: server.kind === "plugin" ? { ...sandbox, memoryMb: server.memoryMb } : sandbox,
       command,
       args,
       packageFolder,
-      server: server.name,
-      group: owner?.name ?? "",
       env: server.env,
-      egress: await openEgress(server, owner?.name),
+      egress: await openEgress(owner),
     });
-    return { spec, image, user, server, owner: owner?.name };
+    return { spec, image, user, owner };
   }
 
   /** Only its owner can write to a group's folder, which is then the user of both. */
-  async #folders({ name, folder }: StdioServer, group: Group | undefined): Promise<Folders> {
-    const { dataFolder, groupFolder, userOf } = this.#options;
+  async #folders(server: ContainedServer, owner: ServerOwner, group: Group | undefined): Promise<Folders> {
+    const { admit, dataFolder, groupFolder, userOf } = this.#options;
+    if (server.kind === "plugin") return { user: await userOf(owner), protectedFiles: [] };
+    await admit(owner);
+    const { folder } = server;
     const shared = folder === "none" || group === undefined ? undefined : await groupFolder(group);
     const isWritten = folder === "rw" && shared !== undefined;
-    const user = (isWritten ? shared.owner : undefined) ?? (await userOf(name, group?.name));
+    const user = (isWritten ? shared.owner : undefined) ?? (await userOf(owner));
     return {
       user,
-      dataFolder: await dataFolder(name, group?.name, user),
+      dataFolder: await dataFolder(owner, user),
       groupFolder: shared && { path: shared.path, readOnly: !isWritten },
       protectedFiles: isWritten ? shared.protectedFiles : [],
     };
   }
 
   async #imageOf(
-    server: StdioServer,
+    server: ContainedServer,
     group: string | undefined,
   ): Promise<{ readonly image: ImageFacts; readonly hasStarter: boolean }> {
     const ofAgent = await this.#options.image(group);
-    if (server.image === undefined) return { image: ofAgent, hasStarter: true };
+    if (server.kind === "plugin" || server.image === undefined) return { image: ofAgent, hasStarter: true };
     const image = await this.#options.engine.image(server.image);
     if (image === undefined) {
       const message = `The image ${server.image} of the MCP server ${server.name} is missing: crabpot fetches none by itself.`;
@@ -183,8 +184,8 @@ export class Servers implements AsyncDisposable {
 
   async #create(start: Start, signal: AbortSignal): Promise<Opened> {
     const { engine, publish } = this.#options;
-    const { name, spec, image, user, server, owner } = start;
-    const about = { group: owner, actor: "host" } as const;
+    const { name, spec, image, user, owner } = start;
+    const about = { group: owner.group, actor: "host" } as const;
     const body = createHash("sha256").update(JSON.stringify(spec.body)).digest("hex");
     const data = {
       name,
@@ -192,7 +193,7 @@ export class Servers implements AsyncDisposable {
       body,
       image: image.id,
       uid: user.uid,
-      server: server.name,
+      ...namedInEvents(owner),
       mounts: spec.mounts,
     };
     await publish({ type: "container.created", ...about, data });
@@ -203,17 +204,21 @@ export class Servers implements AsyncDisposable {
       const begin = { type: "container.started", ...about, data: { name, container: id } } as const;
       const [talk, errors] = await Promise.all([engine.converse(id), engine.attach(id, "stderr"), publish(begin)]);
       conversation = talk;
-      const lines = logErrorLines(errors, this.#options.logger.child({ mcp: server.name, group: owner }));
+      const lines = logErrorLines(
+        errors,
+        this.#options.logger.child({ [owner.kind]: owner.server, group: owner.group }),
+      );
       const facts = { engine, id, name, body: spec.body, generation: 1, uid: user.uid, mailFolder: "", granted: [] };
       launched = new LaunchedContainer(facts);
       await engine.start(id);
       await this.#attest(launched, { conversation, start, signal });
-      const view = { name, container: id, server: server.name, group: owner, user: user.uid };
+      const view = { ...owner, name, container: id, user: user.uid };
       return { view, container: this.#running(launched, { conversation, errors: lines }, about) };
     } catch (error) {
       conversation?.output.destroy();
       await (launched ? launched.remove() : engine.remove(id)).catch(() => this.#left.add(id));
-      const reason = `MCP server ${server.name}: ${toError(error).message}`;
+      const what = owner.kind === "plugin" ? "plugin" : "MCP server";
+      const reason = `${what} ${owner.server}: ${toError(error).message}`;
       await publish({ type: "container.refused", ...about, data: { reason } });
       throw error;
     }
@@ -233,7 +238,7 @@ export class Servers implements AsyncDisposable {
         publish({ type: "container.stopped", ...about, data: { name, container: id, generation, reason } }),
       leftBehind: (error) => {
         this.#left.add(id);
-        logger.error({ error, name }, "the container of an MCP server could not be ended cleanly");
+        logger.error({ error, name }, "a container with standard streams could not be ended cleanly");
       },
     });
   }
@@ -257,7 +262,7 @@ export class Servers implements AsyncDisposable {
     signal.throwIfAborted();
     const { id, name, generation } = launched;
     const data = { name, container: id, generation, elapsedMs: Math.round(performance.now() - began) };
-    await this.#options.publish({ type: "container.attested", group: start.owner, actor: "host", data });
+    await this.#options.publish({ type: "container.attested", group: start.owner.group, actor: "host", data });
     if (hasStarter) conversation.input.write("\n");
   }
 
@@ -275,9 +280,7 @@ interface Plan {
   readonly spec: ServerSpec;
   readonly image: ImageFacts;
   readonly user: ContainerUser;
-  readonly server: StdioServer;
-  /** Group that owns the container; undefined: all groups. */
-  readonly owner: string | undefined;
+  readonly owner: ServerOwner;
 }
 
 interface Start extends Plan {
@@ -286,8 +289,12 @@ interface Start extends Plan {
 
 type Folders = Pick<ServerWish, "user" | "dataFolder" | "groupFolder" | "protectedFiles">;
 
-function ownerOf({ name, scope }: StdioServer, group: Group | undefined): Group | undefined {
-  if (scope === "shared") return undefined;
+/** The group that owns the container; undefined: it is for all groups. */
+function groupOf(server: ContainedServer, group: Group | undefined): Group | undefined {
+  if (server.kind === "plugin" || server.scope === "shared") return undefined;
   if (group) return group;
-  throw new AppError("bad_input", `The MCP server ${name} has a container for each group, and no group was named.`);
+  throw new AppError(
+    "bad_input",
+    `The MCP server ${server.name} has a container for each group, and no group was named.`,
+  );
 }

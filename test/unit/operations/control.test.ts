@@ -24,9 +24,13 @@ interface Answer {
   readonly text: string;
 }
 
+/** What the host of this home knows its operator by. */
+async function knownTo(home: string): Promise<{ readonly authorization: string }> {
+  return { authorization: `Bearer ${(await readFile(join(home, "control.key"), "utf8")).trim()}` };
+}
+
 async function ask(home: string, method: string, path: string, body?: string): Promise<Answer> {
-  const key = (await readFile(join(home, "control.key"), "utf8")).trim();
-  return askWith({ authorization: `Bearer ${key}` }, home, method, path, body);
+  return askWith(await knownTo(home), home, method, path, body);
 }
 
 async function askWith(
@@ -86,11 +90,11 @@ test.for([
 test("each life of a host has its own key", async () => {
   await using folder = await temporaryFolder();
   const first = await startControlledHost(folder.path);
-  const old = await readFile(join(folder.path, "control.key"), "utf8");
+  const old = await knownTo(folder.path);
   await first[Symbol.asyncDispose]();
   await using second = await startControlledHost(folder.path);
 
-  const answer = await askWith({ authorization: `Bearer ${old.trim()}` }, folder.path, "POST", "/status", "{}");
+  const answer = await askWith(old, folder.path, "POST", "/status", "{}");
 
   expect(answer.status).toBe(401);
   await expect(second.client.call(readStatus, {})).resolves.toMatchObject({ version: "1.2.3" });
@@ -323,7 +327,7 @@ test("a login is told event by event; a channel without one says that it needs n
 test("stopping ends connections that are open at that moment", async () => {
   await using folder = await temporaryFolder();
   const host = await startControlledHost(folder.path);
-  const headers = { "content-type": "application/json" };
+  const headers = { ...(await knownTo(folder.path)), "content-type": "application/json" };
   const sent = request({ socketPath: socketOf(folder.path), method: "POST", path: "/v1/control/groups.add", headers });
   const broken = once(sent, "error");
   sent.write("{");

@@ -16,6 +16,9 @@ import { examplePlugins, toolSource, writePlugin } from "../../support/plugins.t
 
 const run = promisify(execFile);
 const weather = join(examplePlugins, "weather");
+/** No container is needed for what these tests are about. */
+const isolation = "process";
+const development = { "config.yaml": JSON.stringify({ plugins: { isolation } }) };
 
 async function pluginsIn(home: string): Promise<string[]> {
   const names = await readdir(join(home, "plugins")).catch(() => []);
@@ -23,13 +26,13 @@ async function pluginsIn(home: string): Promise<string[]> {
 }
 
 test("a plugin is shown first; it is installed, listed and removed only with a yes", async () => {
-  await using place = await newHome();
+  await using place = await newHome(development);
 
   const asked = await crabpot(place, "plugins", "add", weather);
   expect(asked).toMatchObject({ code: 3 });
   expect(asked.stdout).toContain("weather 1.2.0 (tool) is new");
-  expect(asked.stdout).toContain("claims to talk to: weather.example");
-  expect(await readdir(place.home)).toEqual([]);
+  expect(asked.stdout).toContain("! Runs as a process of this user");
+  expect(await readdir(place.home)).toEqual(["config.yaml"]);
 
   const added = await crabpot(place, "plugins", "add", weather, "--yes", "--json");
   expect(added).toMatchObject({ code: 0 });
@@ -52,7 +55,7 @@ test("a plugin is shown first; it is installed, listed and removed only with a y
 });
 
 test("checking a plugin reads it and never loads it, whatever its code would do", async () => {
-  await using place = await newHome();
+  await using place = await newHome(development);
   const source = await writePlugin(join(place.home, ".."), "poker", {
     "index.js": 'console.error("it was loaded"); throw new Error("it was loaded");',
   });
@@ -66,11 +69,25 @@ test("checking a plugin reads it and never loads it, whatever its code would do"
   expect(facts).toMatchObject({ name: "poker", state: "planned", files: ["index.js", "package.json"] });
   expect(facts?.["sha256"]).toMatch(/^[0-9a-f]{64}$/);
   expect(bad).toMatchObject({ code: 1, stderr: expect.stringContaining("its module index.js is not in it") });
-  expect(await readdir(place.home)).toEqual([]);
+  expect(await readdir(place.home)).toEqual(["config.yaml"]);
+});
+
+test("the question tells what the container lets through; without an engine nothing is installed", async () => {
+  await using place = await newHome();
+
+  const asked = await crabpot(place, "plugins", "add", weather);
+  const added = await crabpot({ ...place, variables: withoutEngine }, "plugins", "add", weather, "--yes");
+
+  expect(asked).toMatchObject({ code: 3 });
+  expect(asked.stdout).toContain("Runs in a container of its own");
+  expect(asked.stdout).toContain("It can reach weather.example:443, and no other host.");
+  expect(added.code).not.toBe(0);
+  expect(added.stderr).toContain("nowhere");
+  expect(await pluginsIn(place.home)).toEqual([]);
 });
 
 test("archives and packages of npm are installed like folders, without a script of theirs", async () => {
-  await using place = await newHome();
+  await using place = await newHome(development);
   const at = (name: string): string => join(place.home, "..", name);
   const source = at("weather");
   await cp(weather, source, { recursive: true });
@@ -115,7 +132,7 @@ async function registryWith(folder: string, name: string, files: Readonly<Record
 }
 
 test("the packages that a plugin needs come from the registry, without a script of theirs", async () => {
-  await using place = await newHome();
+  await using place = await newHome(development);
   const folder = join(place.home, "..", "sources");
   await using registry = await registryWith(folder, "shouting", {
     "index.js": "export const shout = (text) => text.toUpperCase();",
@@ -175,6 +192,13 @@ describe("refused, with nothing left behind:", () => {
       { dependencies: { x: "file:../x" } },
       "is no version of a registry",
     ],
+    [
+      "an address instead of a host",
+      { "index.js": tool },
+      { crabpot: { kind: "tool", hosts: ["10.0.0.1:443"] } },
+      'names the host "10.0.0.1:443"',
+    ],
+    ["a name that is a setting", { "index.js": tool }, { name: "isolation" }, 'gives the name "isolation"'],
     ["a name that leads elsewhere", { "index.js": tool }, { name: "@x/..%2f" }, "gives the name"],
     ["code that throws", { "index.js": 'throw new Error("no luck")' }, {}, "no luck"],
     ["what exports no definition", { "index.js": "export default 7" }, {}, "its default export is no definition"],
@@ -205,7 +229,7 @@ describe("refused, with nothing left behind:", () => {
   ];
 
   test.for(refusals)("%s", async ([, files, facts, why]) => {
-    await using place = await newHome();
+    await using place = await newHome(development);
     const source = await writePlugin(join(place.home, ".."), "poker", files, facts);
 
     const added = await crabpot(place, "plugins", "add", source, "--yes");
@@ -217,7 +241,7 @@ describe("refused, with nothing left behind:", () => {
   });
 
   test("a link to a file of the machine", async () => {
-    await using place = await newHome();
+    await using place = await newHome(development);
     const source = await writePlugin(join(place.home, ".."), "poker", { "index.js": tool });
     await symlink("/etc/hostname", join(source, "hostname.js"));
 
@@ -228,7 +252,7 @@ describe("refused, with nothing left behind:", () => {
   });
 
   test("a new version that is refused leaves the old one as it is", async () => {
-    await using place = await newHome();
+    await using place = await newHome(development);
     const folder = join(place.home, "..");
     await crabpot(place, "plugins", "add", await writePlugin(folder, "poker", { "index.js": tool }), "--yes");
     const source = await writePlugin(folder, "poker", { "index.js": "throw new Error()" }, { version: "2.0.0" });
@@ -241,7 +265,7 @@ describe("refused, with nothing left behind:", () => {
 });
 
 test("a command that is killed while it installs leaves nothing that is used, and the next one clears up", async () => {
-  await using place = await newHome();
+  await using place = await newHome(development);
   const folder = join(place.home, "..");
   const source = await writePlugin(folder, "poker", {
     "index.js": "await new Promise((resolve) => setTimeout(resolve, 60_000));",
@@ -259,7 +283,7 @@ test("a command that is killed while it installs leaves nothing that is used, an
 });
 
 test("one that was killed when the lock file had the new plugin is finished by whoever comes next", async () => {
-  await using place = await newHome();
+  await using place = await newHome(development);
   await crabpot(place, "plugins", "add", weather, "--yes");
   const installed = join(place.home, "plugins");
   await mkdir(join(installed, ".incoming"));
@@ -272,7 +296,7 @@ test("one that was killed when the lock file had the new plugin is finished by w
 });
 
 test("what was changed since it was installed is told by list and doctor, and its tools are not offered", async () => {
-  await using place = await newHome();
+  await using place = await newHome(development);
   await crabpot(place, "plugins", "add", weather, "--yes");
   await writeFile(join(place.home, "plugins/weather/more.js"), "");
 
@@ -281,15 +305,18 @@ test("what was changed since it was installed is told by list and doctor, and it
   const tools = jsonLines((await crabpot(place, "tools", "list", "--json")).stdout);
 
   expect(listed).toMatchObject({ state: "refused", reason: "its files are not those that were installed" });
-  expect(doctor.find(({ check }) => check === "plugins")).toMatchObject({
-    detail: "weather: its files are not those that were installed.",
-  });
+  expect(doctor.filter(({ check }) => check === "plugins").map(({ detail }) => detail)).toEqual([
+    "weather: its files are not those that were installed.",
+    "They run as processes of this user, which Node's permissions keep from files and programs alone.",
+  ]);
   expect(tools.find(({ name }) => name === "get_weather")).toMatchObject({ offered: false });
 });
 
 test("settings of a plugin are checked by its own schema, and need not be there where it can do without", async () => {
   const settings = { unit: "K" };
-  await using place = await newHome({ "config.yaml": JSON.stringify({ plugins: { weather: { settings } } }) });
+  await using place = await newHome({
+    "config.yaml": JSON.stringify({ plugins: { isolation, weather: { settings } } }),
+  });
 
   const before = await crabpot(place, "config", "check");
   await crabpot(place, "plugins", "add", weather, "--yes");

@@ -96,7 +96,7 @@ describe("a tool of a plugin", () => {
     const [tool] = rig.plugins.tools;
 
     expect(tool?.risk).toBe("medium");
-    rig.plugins.configure({ poker: { memoryMb: 192, settings: {}, risk: { poke: "low" } } });
+    rig.plugins.configure({ isolation: "process", poker: { memoryMb: 192, settings: {}, risk: { poke: "low" } } });
     expect(tool?.risk).toBe("low");
   });
 });

@@ -20,6 +20,8 @@ export interface ContainerEventData {
     readonly ms?: number | undefined;
     /** The MCP server whose container asked. */
     readonly server?: string | undefined;
+    /** The plugin whose container asked. */
+    readonly plugin?: string | undefined;
   };
   /** The reason of a refused mount may name another group. */
   "mounts.judged": {
@@ -75,6 +77,8 @@ export interface ContainerEventData {
     readonly uid: number;
     /** The MCP server that it is for. */
     readonly server?: string | undefined;
+    /** The plugin that it is for. */
+    readonly plugin?: string | undefined;
     readonly mounts: readonly { readonly realPath: string; readonly target: string; readonly verdict: string }[];
   };
   "container.started": { readonly name: string; readonly container: string };

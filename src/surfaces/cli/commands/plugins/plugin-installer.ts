@@ -11,6 +11,7 @@ export function createPluginInstaller(
   paths: Pick<HomePaths, "plugins" | "pluginLock">,
   variables: EnvironmentVariables,
   logger: PluginInstallerOptions["logger"],
+  start: PluginInstallerOptions["start"],
 ): PluginInstaller {
   const steps = installSteps(variables);
   return new PluginInstaller({
@@ -18,6 +19,7 @@ export function createPluginInstaller(
     now: Date.now,
     variables,
     logger,
+    start,
     nameFault: (provided, plugin, { version, plugins }) => {
       const { [plugin]: _, ...others } = plugins;
       // Whoever is there has the name, whichever of the two comes first in the lock file.

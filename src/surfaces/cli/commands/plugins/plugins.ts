@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 
 import type { Command } from "commander";
 
+import type { PluginIsolation } from "../../../../domain/sandbox/contained-plugin.ts";
 import type { Described } from "../../../../plugins/format/described.ts";
 import type { PluginPlan } from "../../../../plugins/install/installer.ts";
 import type { ListedPlugin } from "../../../../plugins/plugins.ts";
@@ -54,34 +55,55 @@ function addList(plugins: Command, context: CommandContext): void {
     async (_options: object, command: Command) => {
       const found = await context.plugins();
       const check = await context.checkConfig();
-      await context.configurePlugins(check.ok ? check.loaded.config : { plugins: {} });
+      await context.configurePlugins(check.ok ? check.loaded.config : { plugins: { isolation: "container" } });
       context.outputOf(command).items((found?.list() ?? []).map(view), columns, "There are no plugins.");
     },
   );
 }
 
-async function installerOf({ paths, environment, streams }: CommandContext): Promise<PluginInstaller> {
+/** Looks at plugins, and starts one where it is installed; what it prints goes to stderr. */
+interface Installing extends AsyncDisposable {
+  readonly installer: PluginInstaller;
+  readonly isolation: PluginIsolation;
+}
+
+async function startInstalling(context: CommandContext): Promise<Installing> {
+  const { paths, environment, streams } = context;
+  const said = (line: string): void => void streams.stderr.write(`crabpot: the plugin says: ${visible(line)}\n`);
   const print = (facts: unknown): void => {
-    const { said } = facts as { readonly said?: string };
-    if (said !== undefined) streams.stderr.write(`crabpot: the plugin says: ${visible(said)}\n`);
+    const { said: line } = facts as { readonly said?: string };
+    if (line !== undefined) said(line);
   };
   const logger = { info: print, warn: () => undefined, error: print };
-  const { createPluginInstaller } = await import("./plugin-installer.ts");
-  return createPluginInstaller(paths, environment.variables, logger);
+  const [{ createPluginInstaller }, { lookInPot }, { bodiesOf }, { readPluginIsolation }] = await Promise.all([
+    import("./plugin-installer.ts"),
+    import("./look-in-pot.ts"),
+    import("../../../../plugins/process/isolation.ts"),
+    import("../../../../config/loading/plugin-isolation.ts"),
+  ]);
+  const isolation = await readPluginIsolation(paths.config);
+  const pot = lookInPot(context, { said });
+  const start = isolation === "process" ? bodiesOf(isolation, undefined) : pot.start;
+  return {
+    installer: createPluginInstaller(paths, environment.variables, logger, start),
+    isolation,
+    [Symbol.asyncDispose]: () => pot[Symbol.asyncDispose](),
+  };
 }
 
 function addAdd(plugins: Command, context: CommandContext): void {
   addLeaf(plugins, "add <source>", "folder, .tar.gz, or npm package (NAME or NAME@VERSION)")
     .option("--yes", "without asking")
     .action(async (source: string, { yes }: { yes?: boolean }, command: Command) => {
-      const installer = await installerOf(context);
+      await using installing = await startInstalling(context);
+      const { installer, isolation } = installing;
       const plan = await installer.plan(source);
       const output = context.outputOf(command);
-      if (!output.json || yes !== true) showPlan(output, plan, "planned");
+      if (!output.json || yes !== true) showPlan(output, plan, { state: "planned", isolation });
       if (!(await isConfirmed(context, output, yes === true))) return;
       const { provides } = await installer.install(plan);
       const { name } = plan.manifest;
-      if (output.json) showPlan(output, plan, "installed", provides);
+      if (output.json) showPlan(output, plan, { state: "installed", isolation, provides });
       for (const line of describeAll(name, provides)) output.line(line);
       output.line(`Installed: ${name}. Restart a running host to use it.`, "good");
     });
@@ -90,9 +112,11 @@ function addAdd(plugins: Command, context: CommandContext): void {
 function addCheck(plugins: Command, context: CommandContext): void {
   addLeaf(plugins, "check <source>", "show what a plugin is, without loading or installing it").action(
     async (source: string, _options: object, command: Command) => {
-      const plan = await (await installerOf(context)).plan(source);
+      await using installing = await startInstalling(context);
+      const { installer, isolation } = installing;
+      const plan = await installer.plan(source);
       const output = context.outputOf(command);
-      showPlan(output, plan, "planned");
+      showPlan(output, plan, { state: "planned", isolation });
       output.line("Nothing of it was loaded. What it provides is known when it is added:", "good");
       output.line(`  ${ownCommand(`plugins add ${resolve(source)}`)}`);
     },
@@ -104,7 +128,8 @@ function addRemove(plugins: Command, context: CommandContext): void {
     .option("--yes", "without asking")
     .action(async (name: string, { yes }: { yes?: boolean }, command: Command) => {
       const output = context.outputOf(command);
-      const installer = await installerOf(context);
+      await using installing = await startInstalling(context);
+      const { installer } = installing;
       output.line(`The plugin ${await installer.find(name)} will be removed with its files.`);
       if (!(await isConfirmed(context, output, yes === true))) return;
       const removed = await installer.remove(name);
@@ -115,31 +140,49 @@ function addRemove(plugins: Command, context: CommandContext): void {
     });
 }
 
+interface Shown {
+  readonly state: "planned" | "installed";
+  readonly isolation: PluginIsolation;
+  readonly provides?: readonly Described[];
+}
+
 /** Shows what would be installed: what it is, what it asks for, and what looks odd in it. */
 function showPlan(
   output: Output,
   { from, manifest, tree, hosts, findings, replaces, sha256 }: PluginPlan,
-  state: "planned" | "installed",
-  provides?: readonly Described[],
+  { state, isolation, provides }: Shown,
 ): void {
   const { name, packageName, version, description, kinds, hosts: named, dependencies } = manifest;
   const files = tree.files.map(({ path }) => path);
   if (output.json) {
     const told = provides?.map(viewOf);
     const facts = { name, package: packageName, version, description, kinds, dependencies, files, findings, replaces };
-    return output.object({ ...facts, sha256, hosts: [...new Set([...named, ...hosts])], provides: told, state, from });
+    const reaches = isolation === "container" ? named : "all";
+    return output.object({ ...facts, sha256, isolation, reaches, hosts, provides: told, state, from });
   }
   const takesOver = replaces === undefined ? "is new" : `replaces version ${replaces}`;
   output.line(`${name} ${version} (${kinds.join(", ")}) ${takesOver} (files: ${files.length})`);
   if (description !== "") output.line(`  ${description}`);
   const packages = Object.entries(dependencies).map(([each, wanted]) => visible(`${each}@${wanted}`));
   if (packages.length > 0) output.line(`  needs the packages: ${packages.join(", ")} (their scripts do not run)`);
-  if (named.length > 0) output.line(`  claims to talk to: ${named.join(", ")}`);
   if (hosts.length > 0) output.line(`  names hosts: ${hosts.join(", ")}`);
   for (const { kind, where, shows } of findings) output.line(`  ! ${kind} in ${where}: ${shows}`);
   output.line(`  hash of its files: ${sha256}`);
-  output.line("  Runs as a process of this user. Node keeps it from files that are not its own and from programs;");
-  output.line("  nothing keeps it from the network, or from sockets and processes of this user.");
+  for (const line of describeWalls(isolation, named)) output.line(`  ${line}`);
+}
+
+function describeWalls(isolation: PluginIsolation, hosts: readonly string[]): string[] {
+  if (isolation === "process")
+    return [
+      "! Runs as a process of this user (plugins.isolation is process): Node keeps it from other files and programs;",
+      "  nothing keeps it from the network, or from sockets and processes of this user.",
+    ];
+  const reach = hosts.length === 0 ? "It can reach no host." : `It can reach ${hosts.join(", ")}, and no other host.`;
+  return [
+    "Runs in a container of its own: of this machine it sees its own files alone, and can change none.",
+    reach,
+    "After a yes it is loaded there once, without a network, to say what it provides.",
+  ];
 }
 
 function viewOf(each: Described): object {

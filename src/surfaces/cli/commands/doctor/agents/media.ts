@@ -1,4 +1,5 @@
 import { readableMedia } from "../../../../../abilities/media/offline.ts";
+import { canBeAlone } from "../../../../../processes/launch.ts";
 import { toError } from "../../../../../lib/app-error.ts";
 import { type CheckResult, good, warning } from "../check.ts";
 
@@ -13,7 +14,14 @@ export async function checkMedia(main?: string): Promise<CheckResult> {
         "npm ci, on a machine for which sharp has a build",
       );
     if (!heic) return warning("media", "heic-decode is not installed: HEIC pictures cannot be shown.", "npm ci");
-    return good("media", "Pictures are decoded in a separate process, including HEIC.");
+    if (await canBeAlone())
+      return good("media", "Pictures are decoded in a separate process without a network, including HEIC.");
+    const detail = "Pictures are decoded in a separate process, which has the network of this machine.";
+    return warning(
+      "media",
+      detail,
+      "Let users make namespaces: see kernel.unprivileged_userns_clone, or docs/media.md",
+    );
   } catch (error) {
     return warning("media", `Pictures cannot be shown: ${toError(error).message}.`, "see docs/media.md");
   }

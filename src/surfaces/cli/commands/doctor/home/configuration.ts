@@ -40,10 +40,16 @@ export async function checkConfiguration(context: CommandContext): Promise<Check
 export async function checkProviders(context: CommandContext): Promise<CheckResult[]> {
   const { config, adapters, fromFile } = await context.loadConfig();
   const { routes } = config.models;
+  const plugins = await context.plugins();
+  plugins?.configure(config.plugins);
   const used = new Set(Object.keys(routes).flatMap((route) => referencesOf(routes, route).map(providerOf)));
   const results: CheckResult[] = [];
   for (const [name, settings] of Object.entries(config.models.providers)) {
     if (!used.has(name)) continue;
+    if (plugins?.isolation === "container" && plugins.providers.some(({ kind }) => kind === settings.kind)) {
+      results.push(good("provider", `${name}: is a plugin's, which only a running host starts.`));
+      continue;
+    }
     await using provider = await openProvider(name, settings, { definitions: adapters.providers });
     const { ok, detail } = await provider.check(AbortSignal.timeout(providerTimeoutMs));
     const environment = adapters.providers.find(({ kind }) => kind === settings.kind)?.environment;
