@@ -109,7 +109,7 @@ export const attacks: readonly Attack[] = [
     },
   },
   {
-    id: "L11",
+    id: "L15",
     title: "a plugin that the operator only looks at (`plugins check`) runs its code",
     from: "program",
     expected: "nothing of it is loaded, so nothing of it can call the engine, the host or a model",

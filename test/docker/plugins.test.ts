@@ -8,6 +8,10 @@ import { promisify } from "node:util";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import type { ConnectionHost, Connector } from "../../src/channels/channel.ts";
+import type { ChannelPorts } from "../../src/channels/define-channel.ts";
+import type { OutgoingMessage } from "../../src/domain/chats/message.ts";
+import { openProvider } from "../../src/models/catalog.ts";
 import type { Plugins } from "../../src/plugins/plugins.ts";
 import { type HostTool, toHostToolOutput } from "../../src/tools/define-tool.ts";
 import { onLoopback } from "../support/egress-rig.ts";
@@ -20,6 +24,31 @@ import { testTool } from "crabpot/contracts";
 /*
  * Plugins in their containers: one that keeps the contract, and one that breaks it in every way. One home, one rig.
  */
+
+/** A channel whose chat answers what it is told. */
+const echoing = `import { defineChannel, z } from "crabpot/plugin";
+export default defineChannel({
+  name: "echo", config: z.strictObject({}), traits: {},
+  open: async () => ({
+    name: "echo", idempotent: true,
+    connect: async (host) => ({
+      ended: new Promise(() => undefined),
+      send: async ({ chat, text, seq }) => {
+        const sender = { id: "echo", name: "Echo" };
+        await host.accept({ channel: "echo", chat, id: String(seq), sender, text: "you said " + text, mention: true });
+      },
+      [Symbol.asyncDispose]: async () => undefined,
+    }),
+    [Symbol.asyncDispose]: async () => undefined,
+  }),
+});
+`;
+const ofChannel = { crabpot: { kind: "channel" } };
+
+function outgoing(text: string): OutgoingMessage {
+  const facts = { seq: 7, channel: "echo", chat: "den", kind: "reply", text, attempts: 0, createdAt: 0 };
+  return facts as unknown as OutgoingMessage;
+}
 
 const stack = new AsyncDisposableStack();
 let potted: PottedPlugins;
@@ -45,7 +74,8 @@ beforeAll(async () => {
   potted = stack.use(
     await pottedPlugins(async (home) => {
       const hostile = await writePlugin(join(home, "..", "sources"), "hostile", { "index.js": code }, facts);
-      return [hostile, join(examplePlugins, "weather")];
+      const echo = await writePlugin(join(home, "..", "sources"), "echo", { "index.js": echoing }, ofChannel);
+      return [hostile, echo, join(examplePlugins, "weather"), join(examplePlugins, "parrot")];
     }, onLoopback),
   );
   rig = potted.rig;
@@ -82,7 +112,7 @@ test("a plugin reaches the host that it has named and nothing else, of the machi
   expect(open).toEqual(["a host that it has named"]);
   // Certificates where this machine has a proxy of its own.
   const ofNetwork = /_proxy$|_CA_BUNDLE$|_CERTS?$|_CAINFO$|_FILE$/i;
-  expect(variables.filter((name) => !ofNetwork.test(name))).toEqual(["HOME", "LANG", "PATH", "PWD", "TZ"]);
+  expect(variables.filter((name) => !ofNetwork.test(name))).toEqual(["HOME", "HOSTNAME", "LANG", "PATH", "PWD", "TZ"]);
   expect(visitors).toEqual([]);
   expect(await priority()).toBe(before);
   expect((await readdir(rig.home)).filter((name) => name === "left" || name === "mine.sock")).toEqual([]);
@@ -97,6 +127,31 @@ test("a plugin reaches the host that it has named and nothing else, of the machi
       }),
     ]),
   );
+});
+
+test("a provider and a channel of plugins do their work in their containers", async () => {
+  const provider = await openProvider("polly", { kind: "parrot" }, { definitions: plugins.providers });
+  const heard: { chat: string; text: string }[] = [];
+  const host = {
+    accept: async ({ chat, text }: { chat: string; text: string }) => {
+      heard.push({ chat, text });
+      return { outcome: "stored" as const };
+    },
+    heard: () => undefined,
+    delivered: () => undefined,
+    degraded: () => undefined,
+  } as unknown as ConnectionHost;
+  const ports = { assistantName: "crab", instance: "0".repeat(16), chats: () => [] } as unknown as ChannelPorts;
+  const connector = (await plugins.channels[0]?.open({}, ports)) as Connector;
+  const { signal } = new AbortController();
+
+  const { ok } = await provider.check(signal);
+  await using connection = await connector.connect(host, signal);
+  await connection.send(outgoing("ahoy"), signal);
+
+  expect(ok).toBe(true);
+  await expect.poll(() => heard).toEqual([{ chat: "den", text: "you said ahoy" }]);
+  await provider[Symbol.asyncDispose]();
 });
 
 test("it has a user of its own, its folder read-only, no network, and its own limit", async () => {

@@ -53,7 +53,7 @@ export interface McpRigOptions {
   readonly config?: object;
   readonly variables?: Readonly<Record<string, string>>;
   /** Name resolution and certificates that replace the internet's. */
-  readonly egress?: EgressOverrides;
+  readonly egress?: EgressOverrides | undefined;
   /** Python programs of the operator's, by the server that runs them. */
   readonly programs?: Readonly<Record<string, string>>;
   /** Installed in that home. */

@@ -42,11 +42,12 @@ export async function pottedPlugins(
   return {
     rig,
     news,
-    open: async ({ isolation = "container", pots = (...wanted) => rig.servers.open(...wanted) } = {}) => {
+    open: async ({ isolation = "container", pots } = {}) => {
+      const ofRig: OpenPot = (...wanted) => rig.servers.open(...wanted);
       const plugins = owned.use(await Plugins.open(opened));
       const note = (plugin: string, reason: string): void => void news.push(`${plugin}: ${reason}`);
       plugins.configure({ isolation });
-      plugins.attach(silent, { ended: note, refused: note, waits: note }, pots);
+      plugins.attach(silent, { ended: note, refused: note, waits: note }, pots ?? ofRig);
       return plugins;
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -11,6 +11,9 @@ const madeByStart = ["instance", "crabpot.sqlite"];
 /** Files that people keep beside their configuration, and what file systems put into a new folder. */
 const besideConfig = /^(?:\.git.*|\.env|\.DS_Store|lost\+found|README(?:\.md)?|LICENSE)$/;
 
+/** What a command that installs something has beside its lock file, also after it was killed. */
+const besideLock = /^[a-z]+\.lock\.\w+/;
+
 /**
  * Looks at the path of a home. Throws `setup_required` for a folder that holds anything that a home does not:
  * a mistyped `CRABPOT_HOME` must not fill, or shut others out of, a folder that has another purpose.
@@ -23,7 +26,9 @@ export async function homeState(root: string, placesInHome: readonly string[]): 
   });
   if (names === undefined) return "missing";
   if (madeByStart.some((name) => names.includes(name))) return "home";
-  const foreign = names.find((name) => !placesInHome.includes(name) && !besideConfig.test(name));
+  const foreign = names.find(
+    (name) => ![besideConfig, besideLock].some((known) => known.test(name)) && !placesInHome.includes(name),
+  );
   if (foreign === undefined) return "new";
   const what = `${root} is no home of crabpot, and not empty: it holds ${JSON.stringify(foreign)}`;
   throw new AppError("setup_required", `${what}. Nothing was changed.`, { fix });

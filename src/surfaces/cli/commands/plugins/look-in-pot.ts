@@ -1,6 +1,8 @@
+import { randomBytes } from "node:crypto";
+
 import pino from "pino";
 
-import { prepareHome } from "../../../../config/home/home.ts";
+import { readInstance } from "../../../../config/home/home.ts";
 import { hostUid } from "../../../../lib/process/host-uid.ts";
 import type { StartPluginBody } from "../../../../plugins/process/isolation.ts";
 import { bodiesOf } from "../../../../plugins/process/isolation.ts";
@@ -26,7 +28,8 @@ export function lookInPot(context: CommandContext, { said }: { readonly said: (l
   const open = async (): Promise<Servers> => {
     const { environment, paths } = context;
     const { config } = await context.loadPartOfConfig(["sandbox"]);
-    const { instance } = await prepareHome(paths.root);
+    // Before its first start a home has no id.
+    const instance = (await readInstance(paths.instance)) ?? randomBytes(8).toString("hex");
     const engine = stack.use(await openEngine({ env: environment.variables, homeFolder: environment.userHome }));
     const { checkout } = environment;
     const publish = async (): Promise<void> => undefined;
