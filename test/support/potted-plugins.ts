@@ -38,14 +38,14 @@ export async function pottedPlugins(
   const opened = { places: pluginFolders(paths), variables: { TZ: "UTC" }, nameFault: pluginNameFault, clock };
   const rig = stack.use(await mcpRig({ servers: {}, home, plugins: await Plugins.open(opened), egress }));
   const news: string[] = [];
+  const note = (plugin: string, reason: string): void => void news.push(`${plugin}: ${reason}`);
+  const ofRig: OpenPot = (...wanted) => rig.servers.open(...wanted);
   const owned = stack.move();
   return {
     rig,
     news,
     open: async ({ isolation = "container", pots } = {}) => {
-      const ofRig: OpenPot = (...wanted) => rig.servers.open(...wanted);
       const plugins = owned.use(await Plugins.open(opened));
-      const note = (plugin: string, reason: string): void => void news.push(`${plugin}: ${reason}`);
       plugins.configure({ isolation });
       plugins.attach(silent, { ended: note, refused: note, waits: note }, pots ?? ofRig);
       return plugins;

@@ -65,11 +65,12 @@ function addAdapters({ models, channels, plugins }: Config, adapters: Adapters, 
     const secrets = Object.entries(definition?.secrets?.(settings) ?? {});
     for (const [setting, value] of secrets) add("channel", ["channels", name, setting], value);
   }
-  for (const [name, plugin] of Object.entries(plugins))
-    if (typeof plugin === "object") addPlugin(name, plugin.settings, adapters, add);
+  for (const [name, plugin] of Object.entries(plugins)) addPlugin(name, plugin, adapters, add);
 }
 
-function addPlugin(name: string, settings: object, { plugins = [] }: Adapters, add: Add): void {
+function addPlugin(name: string, said: Config["plugins"][string], { plugins = [] }: Adapters, add: Add): void {
+  if (typeof said !== "object") return;
+  const { settings } = said;
   const secrets = plugins.find((plugin) => plugin.name === name)?.secrets(settings) ?? {};
   for (const [setting, value] of Object.entries(secrets)) add("plugin", ["plugins", name, "settings", setting], value);
 }

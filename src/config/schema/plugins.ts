@@ -22,12 +22,11 @@ interface PluginsSection {
  */
 export function pluginsOf({ plugins = [] }: Adapters): z.ZodType<PluginsSection> {
   const entries = plugins.map((plugin) => [plugin.name, pluginOf(plugin).optional()] as const);
-  // Put together at run time, so the compiler does not see which there are.
   const isolation = z
     .enum(pluginIsolations)
     .default("container")
     .describe("container: behind walls. process: as the host's user; only for plugins that you write yourself.");
-  return z.strictObject({ isolation, ...Object.fromEntries(entries) }) as unknown as z.ZodType<PluginsSection>;
+  return z.strictObject({ isolation, ...Object.fromEntries(entries) });
 }
 
 function pluginOf({ config, tools }: ConfigurablePlugin) {

@@ -32,10 +32,6 @@ export function lookInPot(context: CommandContext, { said }: { readonly said: (l
     const instance = (await readInstance(paths.instance)) ?? randomBytes(8).toString("hex");
     const engine = stack.use(await openEngine({ env: environment.variables, homeFolder: environment.userHome }));
     const { checkout } = environment;
-    const publish = async (): Promise<void> => undefined;
-    const nothing = async (): Promise<never> => {
-      throw new Error("a plugin has no folder but its own");
-    };
     const choice = containerUser({ ordinal: lookOrdinal, instance, grantedMounts: [], hostUid: hostUid() });
     if (!("user" in choice)) throw new Error(choice.refused);
     const { user } = choice;
@@ -64,6 +60,13 @@ export function lookInPot(context: CommandContext, { said }: { readonly said: (l
   };
 }
 
+/** No host keeps records of what a command looks at. */
+async function publish(): Promise<void> {}
+
+async function nothing(): Promise<never> {
+  throw new Error("a plugin has no folder but its own");
+}
+
 function saidIn(line: string): string {
-  return String((JSON.parse(line) as { readonly said?: unknown }).said ?? "");
+  return (JSON.parse(line) as { readonly said?: string }).said ?? "";
 }
