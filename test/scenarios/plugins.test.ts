@@ -59,6 +59,7 @@ test("a message comes in by a plugin's channel, its provider calls a plugin's to
   expect(peer.heard("den")[0]).toContain("sun in Rome, 20 °F");
   const log = await readFile(join(host.home, "logs", "host.log"), "utf8");
   expect(log).toContain("a parrot that knows");
+  expect(log).toContain("plugins run without walls");
   expect(log).not.toContain(password);
 
   process.kill(await pidOf(host.home, "crabpot-line"), "SIGKILL");
