@@ -312,6 +312,18 @@ test("what was changed since it was installed is told by list and doctor, and it
   expect(tools.find(({ name }) => name === "get_weather")).toMatchObject({ offered: false });
 });
 
+test("doctor says that plugins are not started where there is no engine for their containers", async () => {
+  await using place = await newHome(development);
+  await crabpot(place, "plugins", "add", weather, "--yes");
+  await writeFile(join(place.home, "config.yaml"), "{}");
+
+  const doctor = jsonLines((await crabpot({ ...place, variables: withoutEngine }, "doctor", "--json")).stdout);
+
+  expect(doctor.filter(({ check }) => check === "plugins")).toMatchObject([
+    { level: "failure", detail: expect.stringMatching(/^None is started: .*nowhere/) as string },
+  ]);
+});
+
 test("settings of a plugin are checked by its own schema, and need not be there where it can do without", async () => {
   const settings = { unit: "K" };
   await using place = await newHome({

@@ -1,7 +1,11 @@
+import { AppError, toError } from "../../../../../lib/app-error.ts";
 import { ownCommand } from "../../../../../lib/process/own-command.ts";
 import type { Plugins } from "../../../../../plugins/plugins.ts";
+import { openEngine } from "../../../../../sandbox/engine/catalog.ts";
 import type { CommandContext } from "../../../context.ts";
 import { bad, type CheckResult, good, warning } from "../check.ts";
+
+const engineTimeoutMs = 10_000;
 
 /** Whether each plugin is what was installed, and has what it needs. */
 export async function checkPlugins(context: CommandContext): Promise<CheckResult[]> {
@@ -14,7 +18,7 @@ export async function checkPlugins(context: CommandContext): Promise<CheckResult
     if (state === "needs settings" || state === "waits") return [warning("plugins", `${name}: ${reason}.`)];
     return [bad("plugins", `${name}: ${reason}.`, `Install it again: ${ownCommand(`plugins add ${entry.from}`)}`)];
   });
-  const found = [...results, ...checkIsolation(plugins)];
+  const found = [...results, ...(await checkIsolation(context, plugins))];
   if (found.length > 0) return found;
   return [
     good(
@@ -24,9 +28,19 @@ export async function checkPlugins(context: CommandContext): Promise<CheckResult
   ];
 }
 
-/** In containers they need the engine, which has a check of its own. */
-function checkIsolation(plugins: Plugins | undefined): CheckResult[] {
-  if (plugins?.isolation !== "process" || plugins.list().length === 0) return [];
-  const detail = "They run as processes of this user, which Node's permissions keep from files and programs alone.";
-  return [warning("plugins", detail, "Remove plugins.isolation from config.yaml, unless you write one yourself.")];
+/** Whether there is something to run them in, and whether that is a container. */
+async function checkIsolation({ environment }: CommandContext, plugins: Plugins | undefined): Promise<CheckResult[]> {
+  if (plugins === undefined || plugins.list().length === 0) return [];
+  if (plugins.isolation === "process") {
+    const detail = "They run as processes of this user, which Node's permissions keep from files and programs alone.";
+    return [warning("plugins", detail, "Remove plugins.isolation from config.yaml, unless you write one yourself.")];
+  }
+  try {
+    await using engine = await openEngine({ env: environment.variables, homeFolder: environment.userHome });
+    await engine.facts(AbortSignal.timeout(engineTimeoutMs));
+    return [];
+  } catch (error) {
+    const fix = error instanceof AppError ? error.fix : undefined;
+    return [bad("plugins", `None is started: ${toError(error).message}`, fix)];
+  }
 }
