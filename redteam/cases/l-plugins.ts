@@ -25,7 +25,7 @@ function database(path: string, statement: string): string {
     new DatabaseSync(${JSON.stringify(path)}).exec(${JSON.stringify(statement)})`;
 }
 
-/** What a plugin could want of a machine: what Node's permissions know of, and what they do not. */
+/** Attempts of a plugin on a machine: at what Node's permissions know of, and what they do not. */
 function thefts(home: string, port: number): Readonly<Record<string, string>> {
   const fs = 'const fs = await import("node:fs")';
   return {
@@ -48,7 +48,8 @@ function thefts(home: string, port: number): Readonly<Record<string, string>> {
     "a signal to a process of the user": `process.kill(${process.pid}, 0)`,
     "its priority": `(await import("node:os")).setPriority(${process.pid}, 19)`,
     "a socket in the home": `const server = (await import("node:net")).createServer();
-      await new Promise((done, fail) => server.listen(${JSON.stringify(join(home, "mine.sock"))}, done).on("error", fail));
+      const at = ${JSON.stringify(join(home, "mine.sock"))};
+      await new Promise((done, fail) => server.listen(at, done).on("error", fail));
       server.close()`,
     "a service of the machine": reaching(`{ host: "127.0.0.1", port: ${port} }`),
     "the metadata of a cloud": reaching('{ host: "169.254.169.254", port: 80 }'),

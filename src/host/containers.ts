@@ -134,11 +134,10 @@ export async function openContainers(
 
 function createEgress(context: AppContext, { egress, plugins }: ContainerOptions): EgressProxies {
   const { config, live, home, logger, clock, store, publish } = context;
-  const ofServer = (owner: string) => plugins?.networkOf(owner) ?? networkOfServer(config, owner);
   return new EgressProxies({
     folder: home.paths.egress,
     keyFolder: home.paths.keys,
-    networkOf: (owner) => ofServer(owner) ?? live.groupOf({ name: owner }).network,
+    networkOf: (owner) => networkOfServer(config, owner, plugins) ?? live.groupOf({ name: owner }).network,
     publish: publishEgress(store.origins, () => clock.now(), publish),
     logger,
     get nameservers() {

@@ -42,7 +42,7 @@ export interface ConfiguredPlugins {
   readonly [plugin: string]: ConfiguredPlugin | PluginIsolation | undefined;
 }
 
-/** `needs settings`: it has tools that cannot work without. `waits`: what it would run in is not there. */
+/** `needs settings`: it has tools that cannot work without. `waits`: there is no engine for its container. */
 type PluginState = "ok" | "refused" | "needs settings" | "waits";
 
 /** An installed plugin, and whether it is used. */
@@ -105,13 +105,13 @@ export class Plugins implements AsyncDisposable {
     this.#config = config;
   }
 
-  /** Where they run. */
+  /** Place in which they run. */
   get isolation(): PluginIsolation {
     return this.#config.isolation;
   }
 
   /**
-   * Where the container of an installed plugin may connect to: the hosts that it named when it was installed. Undefined
+   * Returns where the container of an installed plugin may connect to: the hosts that it named when it was installed. Undefined
    * for other owners.
    */
   networkOf(owner: string): GroupNetwork | undefined {

@@ -4,7 +4,7 @@ import type { Duplex, Readable, Writable } from "node:stream";
 
 import { type Command, commandOf, type Launch } from "./launch.ts";
 
-/** What runs at the other end of a line: a process beside the host's, or a container. */
+/** The other end of a line, which runs: a process beside the host's, or a container. */
 export interface ProcessBody extends AsyncDisposable {
   /** Carry the line. What comes out is hostile. */
   readonly input: Writable;

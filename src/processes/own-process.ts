@@ -45,7 +45,7 @@ export interface ProcessOutput {
 export interface ProcessOptions<Messages extends Protocol> {
   /** Its name in sentences, such as "the WhatsApp process". */
   readonly name: string;
-  /** Where it runs already, it is a body. */
+  /** A body: it runs already. */
   readonly launch: Launch | ProcessBody;
   readonly protocol: Messages;
   readonly answers: Answers<Messages["host"]>;

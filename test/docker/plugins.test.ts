@@ -110,7 +110,7 @@ test("a plugin reaches the host that it has named and nothing else, of the machi
   const { open, variables } = JSON.parse(await harm("try all")) as { open: string[]; variables: string[] };
 
   expect(open).toEqual(["a host that it has named"]);
-  // Certificates where this machine has a proxy of its own.
+  // Certificates where this machine has its own proxy.
   const ofNetwork = /_proxy$|_CA_BUNDLE$|_CERTS?$|_CAINFO$|_FILE$/i;
   expect(variables.filter((name) => !ofNetwork.test(name))).toEqual(["HOME", "HOSTNAME", "LANG", "PATH", "PWD", "TZ"]);
   expect(visitors).toEqual([]);
@@ -154,7 +154,7 @@ test("a provider and a channel of plugins do their work in their containers", as
   await provider[Symbol.asyncDispose]();
 });
 
-test("it has a user of its own, its folder read-only, no network, and its own limit", async () => {
+test("it has its own user, its folder read-only, no network, and its own limit", async () => {
   await harm("wait");
   const running = rig.servers.list().find(({ server }) => server === "hostile");
   const found = (await rig.engine.inspect(running?.container ?? "")) as {

@@ -66,9 +66,15 @@ export function checkMcp({ mcp: { servers }, groups }: Config): ConfigFault[] {
  * Returns where the owner of a server's container may connect to: nowhere, if it is not configured. Undefined when the
  * owner is a group.
  */
-export function networkOfServer(config: Pick<Config, "mcp">, owner: string): GroupNetwork | undefined {
+export function networkOfServer(
+  config: Pick<Config, "mcp">,
+  owner: string,
+  plugins?: { networkOf(owner: string): GroupNetwork | undefined },
+): GroupNetwork | undefined {
   const ofServer = serverOf(owner);
   if (!ofServer) return undefined;
+  const ofPlugin = plugins?.networkOf(owner);
+  if (ofPlugin) return ofPlugin;
   const server = ofServer.kind === "mcp" ? mcpServers(config).find(({ name }) => name === ofServer.server) : undefined;
   // A server that is no longer configured may connect to nothing.
   return server?.kind === "stdio" ? server.network : { allow: [], allowPrivate: [], reflects: [], secrets: [] };

@@ -11,7 +11,7 @@ const madeByStart = ["instance", "crabpot.sqlite"];
 /** Files that people keep beside their configuration, and what file systems put into a new folder. */
 const besideConfig = /^(?:\.git.*|\.env|\.DS_Store|lost\+found|README(?:\.md)?|LICENSE)$/;
 
-/** What a command that installs something has beside its lock file, also after it was killed. */
+/** Files of a command that installs something, beside its lock file; they stay where it was killed. */
 const besideLock = /^[a-z]+\.lock\.\w+/;
 
 /**

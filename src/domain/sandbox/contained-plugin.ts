@@ -8,7 +8,7 @@ export interface ContainedPlugin {
   readonly memoryMb: number;
 }
 
-/** Where plugins run. `process`: beside the host, as its user; for who writes one. */
+/** Places in which plugins run. `process`: beside the host, as its user; for who writes one. */
 export const pluginIsolations = ["container", "process"] as const;
 
 export type PluginIsolation = (typeof pluginIsolations)[number];

@@ -127,7 +127,7 @@ function entryOf({ exports: exported, main }: Package): string {
 const usualPort = 443;
 const howToNameHosts = "write a name in lower case, such as api.example, with a port if it is not 443; no address";
 
-/** As `host:port`; undefined for what is none. */
+/** Returns it as `host:port`; undefined for what is none. */
 function destinationOf(host: string): string | undefined {
   return [host, `${host}:${usualPort}`].find((each) => parseDestination(each) !== undefined);
 }

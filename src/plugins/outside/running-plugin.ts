@@ -91,7 +91,7 @@ export class RunningPlugin implements AsyncDisposable {
     return this.#refused;
   }
 
-  /** Reason for which it was not started when it was wanted last, and what is needed is not there yet. */
+  /** Reason for which it could not be started when it was last wanted. */
   get waiting(): string | undefined {
     return this.#waiting;
   }

@@ -15,7 +15,7 @@ export type OpenPot = OpenStdio;
 const lastMessagesMs = 500;
 
 /**
- * Starts a plugin in a container of its own: it sees its folder, read-only, and nothing else of the machine; its
+ * Starts a plugin in its own container: it sees its folder, read-only, and nothing else of the machine; its
  * standard streams are the line, and its network the hosts that it named when it was installed. Rejects where there is
  * no engine, or no container that can be trusted.
  */
@@ -56,7 +56,7 @@ function wordsOf({ reason, lastLine }: ServerEnd): string {
   return lastLine === undefined ? reason : `${reason}: ${lastLine}`;
 }
 
-/** What it said before its end may arrive after it. */
+/** Waits for messages that it sent before its end and that arrive after it. */
 async function lastMessages(output: Readable): Promise<void> {
   if (output.readableEnded || output.destroyed) return;
   await once(output, "close", { signal: AbortSignal.timeout(lastMessagesMs) }).catch(() => undefined);

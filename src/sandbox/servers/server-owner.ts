@@ -1,6 +1,6 @@
 import type { ContainedServer } from "./server-streams.ts";
 
-/** Whose container it is. A plugin and an MCP server of one name are two. */
+/** Owner of a container. A plugin and an MCP server of one name are two. */
 export interface ServerOwner {
   readonly kind: "mcp" | "plugin";
   readonly server: string;

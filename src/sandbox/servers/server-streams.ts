@@ -4,7 +4,7 @@ import type { ContainedPlugin } from "../../domain/sandbox/contained-plugin.ts";
 import type { StdioServer } from "../../domain/sandbox/mcp-server.ts";
 import type { Group } from "../../domain/chats/group.ts";
 
-/** What gets a container with standard streams: they differ in what they see and keep, not in their walls. */
+/** Owner of a container with standard streams: the kinds differ in what they see and keep, not in their walls. */
 export type ContainedServer = StdioServer | ContainedPlugin;
 
 /** A program in a server's container. */

@@ -24,7 +24,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** What the host of this home knows its operator by. */
+/** The headers by which the host of this home knows its operator. */
 async function knownTo(home: string): Promise<{ readonly authorization: string }> {
   return { authorization: `Bearer ${(await readFile(join(home, "control.key"), "utf8")).trim()}` };
 }

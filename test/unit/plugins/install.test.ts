@@ -79,7 +79,7 @@ test("the question tells what the container lets through; without an engine noth
   const added = await crabpot({ ...place, variables: withoutEngine }, "plugins", "add", weather, "--yes");
 
   expect(asked).toMatchObject({ code: 3 });
-  expect(asked.stdout).toContain("Runs in a container of its own");
+  expect(asked.stdout).toContain("Runs in its own container");
   expect(asked.stdout).toContain("It can reach weather.example:443, and no other host.");
   expect(added.code).not.toBe(0);
   expect(added.stderr).toContain("nowhere");

@@ -17,12 +17,12 @@ import type { CommandContext } from "../../context.ts";
 const lookOrdinal = 998;
 
 /** Starts plugins as a command looks at them: in a container without a network, which ends with the command. */
-export interface LookedAt extends AsyncDisposable {
+export interface PluginLook extends AsyncDisposable {
   readonly start: StartPluginBody;
 }
 
 /** Asks the engine when the first plugin is started. */
-export function lookInPot(context: CommandContext, { said }: { readonly said: (line: string) => void }): LookedAt {
+export function lookInPot(context: CommandContext, { said }: { readonly said: (line: string) => void }): PluginLook {
   const stack = new AsyncDisposableStack();
   const logger = pino({ level: "info", messageKey: "said" }, { write: (line: string) => said(saidIn(line)) });
   const open = async (): Promise<Servers> => {

@@ -179,7 +179,7 @@ function describeWalls(isolation: PluginIsolation, hosts: readonly string[]): st
     ];
   const reach = hosts.length === 0 ? "It can reach no host." : `It can reach ${hosts.join(", ")}, and no other host.`;
   return [
-    "Runs in a container of its own: of this machine it sees its own files alone, and can change none.",
+    "Runs in its own container: of this machine it sees its own files alone, and can change none.",
     reach,
     "After a yes it is loaded there once, without a network, to say what it provides.",
   ];
