@@ -111,8 +111,8 @@ export class Plugins implements AsyncDisposable {
   }
 
   /**
-   * Returns where the container of an installed plugin may connect to: the hosts that it named when it was installed. Undefined
-   * for other owners.
+   * Returns where the container of an installed plugin may connect to: the hosts that it named when it was installed.
+   * Undefined for other owners.
    */
   networkOf(owner: string): GroupNetwork | undefined {
     const { kind, server = "" } = serverOf(owner) ?? {};

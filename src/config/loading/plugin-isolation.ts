@@ -3,7 +3,7 @@ import { parseYaml } from "./config-file.ts";
 import { readConfigText } from "./load.ts";
 
 /**
- * Returns where plugins of this configuration run, whatever else is wrong in it: it may already name the channel of a plugin
+ * Returns where plugins of this configuration run, whatever else is wrong in it: it may already name the channel of one
  * that is about to be added. Without a clear word, in containers.
  */
 export async function readPluginIsolation(file: string): Promise<PluginIsolation> {

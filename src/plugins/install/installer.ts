@@ -45,7 +45,7 @@ export interface PluginPlan {
   /** Hosts that its files name. */
   readonly hosts: readonly string[];
   readonly findings: readonly Finding[];
-  /** Hash of its own files; without packages that it needs, `plugins.lock` has the same. */
+  /** Hash of its files; without packages that it needs, `plugins.lock` has the same. */
   readonly sha256: string;
   /** The version that is installed under its name. */
   readonly replaces: string | undefined;
