@@ -51,6 +51,8 @@ const placesInHome = {
   plugins: "plugins",
   /** Which plugins are installed, each with the hash of its files. */
   pluginLock: "plugins.lock",
+  /** Models that run on this machine; made when one is installed. */
+  models: "models",
   /** Folder of memories, one file per group. */
   memory: "memory",
   /** Packages of MCP servers, and what the servers keep. */

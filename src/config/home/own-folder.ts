@@ -11,9 +11,6 @@ const madeByStart = ["instance", "crabpot.sqlite"];
 /** Files that people keep beside their configuration, and what file systems put into a new folder. */
 const besideConfig = /^(?:\.git.*|\.env|\.DS_Store|lost\+found|README(?:\.md)?|LICENSE)$/;
 
-/** Files of a command that installs something, beside its lock file; they stay where it was killed. */
-const besideLock = /^[a-z]+\.lock\.\w+/;
-
 /**
  * Looks at the path of a home. Throws `setup_required` for a folder that holds anything that a home does not:
  * a mistyped `CRABPOT_HOME` must not fill, or shut others out of, a folder that has another purpose.
@@ -26,9 +23,9 @@ export async function homeState(root: string, placesInHome: readonly string[]): 
   });
   if (names === undefined) return "missing";
   if (madeByStart.some((name) => names.includes(name))) return "home";
-  const foreign = names.find(
-    (name) => ![besideConfig, besideLock].some((known) => known.test(name)) && !placesInHome.includes(name),
-  );
+  // Drafts, and marks of a command at work, stay beside their place where it was killed.
+  const isKnown = (name: string) => placesInHome.some((place) => name === place || name.startsWith(`${place}.`));
+  const foreign = names.find((name) => !isKnown(name) && !besideConfig.test(name));
   if (foreign === undefined) return "new";
   const what = `${root} is no home of crabpot, and not empty: it holds ${JSON.stringify(foreign)}`;
   throw new AppError("setup_required", `${what}. Nothing was changed.`, { fix });

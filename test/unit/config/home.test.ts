@@ -76,21 +76,22 @@ test.for(["passwd", "package.json", ".bashrc", "src", "Instance"])(
   },
 );
 
-test.for([[], ["config.yaml"], ["config.yaml", "mounts.json", "prompts", ".git", ".gitignore", ".env", "README.md"]])(
-  "a folder with %j becomes a home, once nobody else can read it",
-  async (names) => {
-    await using folder = await temporaryFolder();
-    await chmod(folder.path, 0o755);
-    for (const name of names) await writeFile(join(folder.path, name), "");
+test.for([
+  [],
+  ["config.yaml"],
+  ["config.yaml", "mounts.json", "prompts", ".git", ".gitignore", ".env", "README.md", "models", "plugins.lock.busy"],
+])("a folder with %j becomes a home, once nobody else can read it", async (names) => {
+  await using folder = await temporaryFolder();
+  await chmod(folder.path, 0o755);
+  for (const name of names) await writeFile(join(folder.path, name), "");
 
-    await expect(prepareHome(folder.path)).rejects.toMatchObject({ fix: `chmod 700 ${folder.path}` });
-    expect(await modeOf(folder.path)).toBe(0o755);
+  await expect(prepareHome(folder.path)).rejects.toMatchObject({ fix: `chmod 700 ${folder.path}` });
+  expect(await modeOf(folder.path)).toBe(0o755);
 
-    await chmod(folder.path, 0o700);
-    expect(await prepareHome(folder.path)).toMatchObject({ isNew: true });
-    expect(await prepareHome(folder.path)).toMatchObject({ isNew: false });
-  },
-);
+  await chmod(folder.path, 0o700);
+  expect(await prepareHome(folder.path)).toMatchObject({ isNew: true });
+  expect(await prepareHome(folder.path)).toMatchObject({ isNew: false });
+});
 
 test("a home in use may hold files of its operator", async () => {
   await using folder = await temporaryFolder();

