@@ -126,6 +126,8 @@ export async function openContainers(
   const prepare = async (): Promise<void> => {
     const { id } = await base();
     await images.review();
+    // Nothing waits for it.
+    void reviewLayers.removeUnneeded();
     logger.debug({ image: id, maxHot: config.sessions.maxHot }, "containers can be started");
   };
   const imageWait = new ImageWait(images, (group, text) => notices.send(group, text));

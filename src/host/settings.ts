@@ -63,19 +63,21 @@ export function openSettings(
     readonly started: Pick<FoundationOptions, "loaded"> & { readonly console: object | undefined };
     readonly groups: ServedGroups;
     readonly history: SettingsHistory;
-    readonly containers: Pick<Containers, "images" | "pool" | "launcher">;
+    readonly containers: Pick<Containers, "images" | "pool" | "launcher" | "reviewLayers">;
     readonly tell: TellOperator;
   },
 ): HostSettings {
   const { live, store, clock, logger, publish } = context;
   const { started, groups, history, containers, tell } = options;
-  const { images, pool, launcher } = containers;
+  const { images, pool, launcher, reviewLayers } = containers;
   const config = runningConfig(context);
   followLogLevel(live, logger, started.console !== undefined);
   const reviewContainers = async (): Promise<void> => {
     await images.review();
     pool.endOutdated((name) => groups.registry.byName(name));
     await reviewMounts(launcher, logger);
+    // Nothing waits for it.
+    void reviewLayers.removeUnneeded();
   };
   const reloader = stack.use(
     createReloader(config, {

@@ -6,8 +6,6 @@ export interface LauncherReviews {
   fault(): Promise<string | undefined>;
   /** Finishes decisions in whose middle the host died. */
   finishAll(): Promise<void>;
-  /** Removes layers that no mount needs and in which nothing is undecided, and volumes that nothing needs. */
-  removeUnneeded(): Promise<void>;
   /** Whether something may have changed in the group's layers. To be asked before a turn as well. */
   mayHaveChanged(group: string): Promise<boolean>;
   /** True for a container that looks at a layer now. */

@@ -146,7 +146,6 @@ export class ContainerLauncher {
   /** Judges what all groups of the configuration ask for, before a container needs it. */
   async judgeMounts(): Promise<void> {
     for (const group of this.#options.groups) if (group.mounts.length > 0) await this.#judge(group);
-    await this.#options.reviews?.removeUnneeded();
   }
 
   get #mountContext(): MountContext {

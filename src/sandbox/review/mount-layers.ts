@@ -81,9 +81,17 @@ export class MountLayers implements ReviewLayers {
 
   /**
    * Removes layers that no mount needs and in which nothing is undecided, and volumes of this home that belong to no
-   * layer. What a container has, or nobody can look into now, stays until the next time.
+   * layer. What a container has, or nobody can look into now, stays until the next time. Never rejects.
    */
   async removeUnneeded(): Promise<void> {
+    try {
+      await this.#removeUnneeded();
+    } catch (error) {
+      this.#options.logger.warn({ err: toError(error) }, "volumes that no mount needs were not looked for");
+    }
+  }
+
+  async #removeUnneeded(): Promise<void> {
     const { engine, instance, folder, logger } = this.#options;
     const groups = await namesIn(folder);
     await this.#trial;
