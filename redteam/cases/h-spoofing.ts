@@ -95,7 +95,8 @@ export const attacks: readonly Attack[] = [
         "@crabby hello",
         "@crab-1 hi",
         "x@crab",
-        "＠crab hello",
+        "foo_@crab_ hello",
+        "x＠crab hello",
       ]) {
         await stage.say("red", text);
       }
