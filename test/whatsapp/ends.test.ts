@@ -16,7 +16,7 @@ function workers(): number[] {
     .map(Number)
     .filter((pid) => {
       try {
-        const isWorker = readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("whatsapp/process/worker.ts");
+        const isWorker = readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("/programs-of-tests/worker.mjs");
         return (
           isWorker && readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ")[1] === String(process.pid)
         );
