@@ -324,6 +324,12 @@ test("what was read when a skill was written counts for turns that read it, also
   const files = [{ path: "SKILL.md", content: skill }];
   const sending = call("send_message", { text: "hello" });
 
+  const outcomeOf = async (words: string): Promise<string> => {
+    await group.ask("/new", bob);
+    const { text } = await group.ask(words.replace("$coffee @crab", "@crab $coffee"), bob);
+    return text.includes("policy does not allow") ? "refused" : "sent";
+  };
+  const before = await outcomeOf(say(sending));
   const said = await group.say(say(call("propose_skill", { name: "coffee", files })));
   const card = async () => (await group.replies()).find(({ text }) => code.test(text))?.text ?? "";
   await expect.poll(card).toMatch(code);
@@ -331,14 +337,13 @@ test("what was read when a skill was written counts for turns that read it, also
   await group.replyTo(said.id);
   const outcomes: string[] = [];
   for (const words of [
+    // Its description stands in the prompt.
     say(sending),
     say(call("get_skill_content", { name: "coffee" }), sending),
     `$coffee ${say(sending)}`,
-  ]) {
-    await group.ask("/new", bob);
-    const { text } = await group.ask(words.replace("$coffee @crab", "@crab $coffee"), bob);
-    outcomes.push(text.includes("policy does not allow") ? "refused" : "sent");
-  }
+  ])
+    outcomes.push(await outcomeOf(words));
 
-  expect(outcomes).toEqual(["sent", "refused", "refused"]);
+  expect(before).toBe("sent");
+  expect(outcomes).toEqual(["refused", "refused", "refused"]);
 });

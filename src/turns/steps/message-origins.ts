@@ -17,7 +17,9 @@ export function sayMessages(
   group: Pick<Group, "name" | "main">,
   shown: Parameters<typeof renderMessages>[0],
 ): readonly SourcedPiece[] {
-  const origins = new Set<Origin>([...(shown.images?.values() ?? [])].length > 0 ? ["file"] : []);
+  // A string says why nothing is shown of a picture.
+  const areSeen = shown.images?.values().some((image) => typeof image !== "string") === true;
+  const origins = new Set<Origin>(areSeen ? ["file"] : []);
   for (const { channel, sender, quote, forwarded } of shown.messages) {
     origins.add(roleOf(group, { channel, id: sender.id }));
     if (forwarded === true) origins.add("guest");
