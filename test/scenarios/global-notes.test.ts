@@ -64,7 +64,9 @@ test("a main group's global notes reach those who may read them, marked, and not
   await said("annex", "please search again");
   const inCellar = await said("cellar", "what is it about the gate?");
 
-  expect(inAnnex).toMatch(/category="global" scope="global" origin="[^"]*agent[^"]*"[^>]*>The gate code word is heron/);
+  expect(inAnnex).toMatch(
+    /category="global" scope="global"[^>]* origin="[^"]*agent[^"]*"[^>]*>The gate code word is heron/,
+  );
   expect(results.at(-1)).toContain('scope="global"');
   expect(inAnnex + results.at(-1)).not.toContain("squeaks");
   expect(inCellar).not.toMatch(/heron|squeaks/);

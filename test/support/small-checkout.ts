@@ -30,7 +30,7 @@ export async function smallCheckout(): Promise<SmallCheckout> {
   const folder = await temporaryFolder();
   await mkdir(join(folder.path, "container", "agent"), { recursive: true });
   await mkdir(join(folder.path, "container", "image"));
-  for (const program of ["agent/browser/driver.ts", "reader/main.ts"]) {
+  for (const program of ["agent/browser/driver.ts", "reader/main.ts", "plugin/main.ts"]) {
     const path = join(folder.path, "container", program);
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, "console.log();\n");

@@ -6,3 +6,24 @@ export function parseJson(text: string): unknown {
     return undefined;
   }
 }
+
+/** The reviver's third argument is not in the types yet: https://github.com/tc39/proposal-json-parse-with-source */
+const parseWithSource = JSON.parse as (
+  text: string,
+  revive: (key: string, value: unknown, context: { readonly source: string }) => unknown,
+) => unknown;
+
+/**
+ * Parses JSON; numbers that JavaScript cannot hold, such as ids of more than 15 digits, become the text that stands
+ * there. Throws SyntaxError.
+ */
+export function parseExactJson(text: string): unknown {
+  return parseWithSource(text, (_key, value, { source }) => {
+    const isHeld = typeof value !== "number" || Number.isSafeInteger(value) || isFraction(value);
+    return isHeld ? value : source;
+  });
+}
+
+function isFraction(value: number): boolean {
+  return Number.isFinite(value) && !Number.isInteger(value);
+}

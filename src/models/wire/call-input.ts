@@ -1,4 +1,4 @@
-import { parseJson } from "../../lib/text/parse-json.ts";
+import { parseExactJson, parseJson } from "../../lib/text/parse-json.ts";
 
 /**
  * Arguments of a tool call as a model wrote them: the object that they say, or their text where they say none, which
@@ -22,22 +22,8 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The reviver's third argument is not in the types yet: https://github.com/tc39/proposal-json-parse-with-source */
-const parseWithSource = JSON.parse as (
-  text: string,
-  revive: (key: string, value: unknown, context: { readonly source: string }) => unknown,
-) => unknown;
-
 function parseExactly(text: string): unknown {
-  if (parseJson(text) === undefined) return undefined;
-  return parseWithSource(text, (_key, value, { source }) => {
-    const isExact = typeof value !== "number" || Number.isSafeInteger(value) || isFraction(value);
-    return isExact ? value : source;
-  });
-}
-
-function isFraction(value: number): boolean {
-  return Number.isFinite(value) && !Number.isInteger(value);
+  return parseJson(text) === undefined ? undefined : parseExactJson(text);
 }
 
 const escapes: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };

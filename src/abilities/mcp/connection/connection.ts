@@ -12,6 +12,7 @@ import type {
 
 import { toError } from "../../../lib/app-error.ts";
 import { visible } from "../../../lib/text/visible.ts";
+import { mending } from "./mending-transport.ts";
 import type { Wishes } from "./wishes.ts";
 import { answerWishes } from "./wishes.ts";
 
@@ -90,7 +91,7 @@ export class McpConnection implements AsyncDisposable {
     if (wishes) answerWishes(client, wishes);
     followLog(client, options.onLog);
     try {
-      await client.connect(transport, { signal, timeout: requestMs });
+      await client.connect(mending(transport), { signal, timeout: requestMs });
     } catch (error) {
       await transport.close().catch(() => undefined);
       throw toError(error);
@@ -177,21 +178,25 @@ function requestOptions({ signal, timeoutMs, onProgress }: McpCallOptions): Requ
   };
 }
 
-/** Cut at the most items that are looked at, and where pages do not end. */
+/** Each item once, cut at the most that are looked at; a cursor that was there before is the end. */
 async function pages(
   read: (params: { cursor?: string }) => Promise<Omit<Listed, "isCut"> & { readonly nextCursor?: string | undefined }>,
 ): Promise<Listed> {
-  const items: unknown[] = [];
-  let cursor: string | undefined;
+  const items = new Map<string, unknown>();
+  const cursors = new Set<string>();
+  let params: { cursor?: string } = {};
   for (let page = 0; page < mostPages; page += 1) {
-    const { items: more, nextCursor } = await read(cursor === undefined ? {} : { cursor });
-    items.push(...more.slice(0, mostListed - items.length));
-    if (items.length === mostListed && (more.length > mostListed || nextCursor !== undefined))
-      return { items, isCut: true };
-    if (nextCursor === undefined || nextCursor === cursor) return { items, isCut: false };
-    cursor = nextCursor;
+    const { items: more, nextCursor } = await read(params);
+    for (const item of more) {
+      const key = JSON.stringify(item);
+      if (items.size === mostListed && !items.has(key)) return { items: [...items.values()], isCut: true };
+      items.set(key, item);
+    }
+    if (nextCursor === undefined || cursors.has(nextCursor)) return { items: [...items.values()], isCut: false };
+    cursors.add(nextCursor);
+    params = { cursor: nextCursor };
   }
-  return { items, isCut: true };
+  return { items: [...items.values()], isCut: true };
 }
 
 /** Logs the server's messages, within limits. */

@@ -6,6 +6,7 @@ import { withoutOwnElements } from "../../../lib/text/own-elements.ts";
 import { type McpServer, serverToolSeparator, configuredRisk } from "../../../domain/sandbox/mcp-server.ts";
 import type { Risk } from "../../../domain/rights/policy.ts";
 import { canonicalJson } from "../../../lib/canonical-json.ts";
+import { refusedTool } from "../connection/mend-answer.ts";
 import { visible } from "../../../lib/text/visible.ts";
 
 const descriptionChars = 4_000;
@@ -87,6 +88,8 @@ function checkTool(
   const { name, description = "", title = "", inputSchema, annotations } = parsed.data;
   if (tools && !tools.includes(name)) return undefined;
   const shown = visible(name).slice(0, nameChars);
+  const refusal = inputSchema[refusedTool];
+  if (typeof refusal === "string") return { name: shown, reason: refusal };
   if (isDeeper(inputSchema, schemaDepth)) return { name: shown, reason: `its schema is deeper than ${schemaDepth}` };
   if (JSON.stringify(inputSchema).length > schemaChars)
     return { name: shown, reason: `its schema has more than ${schemaChars} characters` };

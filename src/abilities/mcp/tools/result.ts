@@ -3,6 +3,8 @@ import type { CallToolResult, ContentBlock, GetPromptResult, ReadResourceResult 
 import { withoutOwnElements } from "../../../lib/text/own-elements.ts";
 import type { Part } from "../../../domain/chats/part.ts";
 import { ofHost, sourced } from "../../../domain/rights/sourced.ts";
+import { canonicalJson } from "../../../lib/canonical-json.ts";
+import { parseJson } from "../../../lib/text/parse-json.ts";
 import { toError } from "../../../lib/app-error.ts";
 import type { HostToolOutput } from "../../../tools/define-tool.ts";
 
@@ -19,10 +21,16 @@ export async function toOutput(
   keepImage: KeepImage,
 ): Promise<HostToolOutput> {
   const { texts, parts } = await readBlocks(content, keepImage);
-  if (content.length === 0 && structuredContent !== undefined)
+  if (structuredContent !== undefined && !content.some((block) => says(block, structuredContent)))
     texts.push(withoutOwnElements(JSON.stringify(structuredContent)));
   const output = join(texts);
   return { output: output === "" ? ofHost`(no output)` : sourced(output, ["mcp"]), isError, parts };
+}
+
+/** Is the text of this block the same data, as servers send it for clients that read texts alone? */
+function says(block: ContentBlock, data: unknown): boolean {
+  if (block.type !== "text" || !/^\s*[{[]/.test(block.text)) return false;
+  return canonicalJson(parseJson(block.text)) === canonicalJson(data);
 }
 
 /** Converts a resource. */
