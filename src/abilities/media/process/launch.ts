@@ -28,8 +28,7 @@ const mappedMb = 1_024;
  */
 export function mediaLaunch(options: MediaLaunchOptions): Launch {
   const { inFolder, outFolder, memoryMb, outputBytes, models = [] } = options;
-  const own = ownModule("media-main", import.meta);
-  const { main = own } = options;
+  const { main = ownModule("media-main", import.meta) } = options;
   return {
     main,
     args: [inFolder, outFolder],
@@ -38,7 +37,7 @@ export function mediaLaunch(options: MediaLaunchOptions): Launch {
     heap: { mb: Math.floor(memoryMb * heapShare) },
     permissions: {
       // All packages: decoders bring theirs along.
-      read: [inFolder, outFolder, ...models, ...ownCode(own, [""]), main],
+      read: [inFolder, outFolder, ...models, ...ownCode(main, [""]), main],
       write: [outFolder],
       addons: true,
     },
