@@ -61,5 +61,7 @@ test("a picture that the model is shown is a file, and so is the caption that is
 
   expect(read([said])).toEqual(["owner"]);
   expect(read([said], new Map([[attachment, picture]]))).toEqual(["file", "owner"]);
-  expect(read([said], new Map([[attachment, "a caption"]]))).toEqual(["file", "owner"]);
+  const caption = { kind: "text", text: "a caption" } as const;
+  expect(read([said], new Map([[attachment, caption]]))).toEqual(["file", "owner"]);
+  expect(read([said], new Map([[attachment, "why there is none"]]))).toEqual(["owner"]);
 });
