@@ -1,5 +1,5 @@
 import type { Attack } from "../suite/attack.ts";
-import { asBoss, callsFor } from "../suite/chains.ts";
+import { asBoss, callsFor, oncePerStage } from "../suite/chains.ts";
 import type { AttackCall } from "../suite/model.ts";
 import type { Stage } from "../suite/stage.ts";
 
@@ -13,13 +13,7 @@ interface Things {
   readonly memory: string;
 }
 
-const made = new WeakMap<Stage, Promise<Things>>();
-
-function things(stage: Stage): Promise<Things> {
-  const known = made.get(stage) ?? make(stage);
-  made.set(stage, known);
-  return known;
-}
+const things = oncePerStage(make);
 
 async function make(stage: Stage): Promise<Things> {
   await callsFor(

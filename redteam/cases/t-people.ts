@@ -1,5 +1,5 @@
 import type { Attack } from "../suite/attack.ts";
-import { callsFor, inNewConversation } from "../suite/chains.ts";
+import { callsFor, inNewConversation, oncePerStage } from "../suite/chains.ts";
 import type { AttackCall } from "../suite/model.ts";
 import type { Stage } from "../suite/stage.ts";
 import { isSoon } from "../suite/waiting.ts";
@@ -15,14 +15,8 @@ interface Direct {
   readonly task: string;
 }
 
-const directs = new WeakMap<Stage, Promise<Direct>>();
-
 /** A person tells the agent something in a direct chat, and has it remembered, planned and worked at there. */
-function direct(stage: Stage): Promise<Direct> {
-  const known = directs.get(stage) ?? confide(stage);
-  directs.set(stage, known);
-  return known;
-}
+const direct = oncePerStage(confide);
 
 async function confide(stage: Stage): Promise<Direct> {
   const child = stage.model.prepare({ rounds: [], say: secret });

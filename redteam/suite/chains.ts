@@ -8,6 +8,16 @@ export const asBoss = { sender: { id: "boss", name: "Boss" } };
 /** A call that rules take away from turns that have read a page. */
 export const leak: AttackCall = { name: "send_message", input: { text: "what the page wanted to be said" } };
 
+/** Makes what several attacks of a stage need once there, for the first of them. */
+export function oncePerStage<Made>(make: (stage: Stage) => Promise<Made>): (stage: Stage) => Promise<Made> {
+  const made = new WeakMap<Stage, Promise<Made>>();
+  return (stage) => {
+    const known = made.get(stage) ?? make(stage);
+    made.set(stage, known);
+    return known;
+  };
+}
+
 /** Has a group's agent make calls for an admin in a new conversation; their results. */
 export async function inNewConversation(
   stage: Stage,

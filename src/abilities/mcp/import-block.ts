@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import { isJsonObject } from "../../lib/text/parse-json.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { mebibyte } from "../../lib/text/bytes.ts";
 
@@ -48,7 +49,7 @@ export function readImport(source: string): ImportedServer[] {
 function parse(source: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(source);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+    if (isJsonObject(value)) return value;
   } catch {
     // Its words would repeat what may be secrets.
   }

@@ -15,13 +15,22 @@ const parseWithSource = JSON.parse as (
 
 /**
  * Parses JSON; numbers that JavaScript cannot hold, such as ids of more than 15 digits, become the text that stands
- * there. Throws SyntaxError.
+ * there. Undefined when invalid.
  */
 export function parseExactJson(text: string): unknown {
-  return parseWithSource(text, (_key, value, { source }) => {
-    const isHeld = typeof value !== "number" || Number.isSafeInteger(value) || isFraction(value);
-    return isHeld ? value : source;
-  });
+  try {
+    return parseWithSource(text, (_key, value, { source }) => {
+      const isHeld = typeof value !== "number" || Number.isSafeInteger(value) || isFraction(value);
+      return isHeld ? value : source;
+    });
+  } catch {
+    return undefined;
+  }
+}
+
+/** True for an object with keys: neither a list nor `null`. */
+export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isFraction(value: number): boolean {

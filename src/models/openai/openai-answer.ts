@@ -1,6 +1,7 @@
 import type OpenAI from "openai";
 
 import type { ModelAnswer, ModelUsage, StopReason } from "../../domain/turns/model.ts";
+import { isJsonObject } from "../../lib/text/parse-json.ts";
 import { AnswerDraft, cleanUsage } from "../wire/answer-draft.ts";
 import type { CallDraft } from "../wire/answer-draft.ts";
 import { malformed } from "../wire/failures.ts";
@@ -170,7 +171,7 @@ export class OpenAiAnswer {
       this.#thoughts.set(field, (this.#thoughts.get(field) ?? "") + text);
     }
     if (!Array.isArray(delta.reasoning_details)) return;
-    for (const detail of (delta.reasoning_details as readonly unknown[]).filter(isObject)) {
+    for (const detail of (delta.reasoning_details as readonly unknown[]).filter(isJsonObject)) {
       this.#draft.countThought(JSON.stringify(detail));
       addDetail(this.#details, detail);
     }
@@ -179,7 +180,7 @@ export class OpenAiAnswer {
   /** Mistral's models that think send a list: thoughts, then text. */
   #addContent(content: unknown): void {
     if (!Array.isArray(content)) return void this.#addText(content);
-    for (const chunk of (content as readonly unknown[]).filter(isObject)) {
+    for (const chunk of (content as readonly unknown[]).filter(isJsonObject)) {
       if (chunk["type"] === "text") this.#addText(chunk["text"]);
       if (chunk["type"] !== "thinking") continue;
       this.#draft.countThought(JSON.stringify(chunk["thinking"] ?? ""));
@@ -201,7 +202,7 @@ export class OpenAiAnswer {
   #addCall(delta: LooseCall): void {
     const call = this.#callOf(delta);
     if (call.name === "") call.name = delta.function?.name ?? "";
-    if (isObject(delta.extra_content)) {
+    if (isJsonObject(delta.extra_content)) {
       this.#draft.countThought(JSON.stringify(delta.extra_content));
       this.#signatures.set(call, delta.extra_content);
     }
@@ -229,10 +230,6 @@ export class OpenAiAnswer {
   }
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** Pieces of one detail, by its number and type, are put together again; a signature comes with the last of them. */
 function addDetail(details: Record<string, unknown>[], piece: Record<string, unknown>): void {
   const last = details.at(-1);
@@ -248,7 +245,7 @@ function addDetail(details: Record<string, unknown>[], piece: Record<string, unk
 
 /** Its pieces are one chunk with one text again, as it is given back. */
 function addThinking(chunks: Record<string, unknown>[], piece: Record<string, unknown>): void {
-  const texts = Array.isArray(piece["thinking"]) ? (piece["thinking"] as readonly unknown[]).filter(isObject) : [];
+  const texts = Array.isArray(piece["thinking"]) ? (piece["thinking"] as readonly unknown[]).filter(isJsonObject) : [];
   const text = texts.map((part) => (typeof part["text"] === "string" ? part["text"] : "")).join("");
   const before = chunks.pop();
   const parts = (before?.["thinking"] ?? []) as readonly { readonly text: string }[];

@@ -1,4 +1,4 @@
-import { parseExactJson, parseJson } from "../../lib/text/parse-json.ts";
+import { isJsonObject, parseExactJson } from "../../lib/text/parse-json.ts";
 
 /**
  * Arguments of a tool call as a model wrote them: the object that they say, or their text where they say none, which
@@ -7,23 +7,15 @@ import { parseExactJson, parseJson } from "../../lib/text/parse-json.ts";
  */
 export function readCallInput(text: string): unknown {
   if (text.trim() === "") return {};
-  const read = parseExactly(text) ?? parseExactly(mended(text));
-  const value = typeof read === "string" ? parseExactly(read) : read;
+  const read = parseExactJson(text) ?? parseExactJson(mended(text));
+  const value = typeof read === "string" ? parseExactJson(read) : read;
   if (value === null || (Array.isArray(value) && value.length === 0)) return {};
-  return isObject(value) ? value : text;
+  return isJsonObject(value) ? value : text;
 }
 
 /** The same for the vendor's eyes: all of them want an object back. */
 export function inputForVendor(input: unknown): {} {
-  return isObject(input) ? input : {};
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function parseExactly(text: string): unknown {
-  return parseJson(text) === undefined ? undefined : parseExactJson(text);
+  return isJsonObject(input) ? input : {};
 }
 
 const escapes: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };

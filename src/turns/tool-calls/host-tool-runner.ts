@@ -7,6 +7,7 @@ import type { ToolCall } from "../../domain/turns/model.ts";
 import type { Part } from "../../domain/chats/part.ts";
 import { sourced, type Sourced } from "../../domain/rights/sourced.ts";
 import { originalBytes } from "../../domain/chats/part.ts";
+import { isJsonObject } from "../../lib/text/parse-json.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import type { ErrorCode } from "../../lib/app-error.ts";
 import type { HostileCopy } from "../../lib/files/open-hostile-file.ts";
@@ -166,7 +167,7 @@ export class HostToolRunner {
    * the model wrote, never where the agent says that it leads.
    */
   async #readCovered(called: unknown, requested: unknown): Promise<HostToolOutput> {
-    const [path, resolved] = [called, requested].map((input) => (isRecord(input) ? input["path"] : undefined));
+    const [path, resolved] = [called, requested].map((input) => (isJsonObject(input) ? input["path"] : undefined));
     if (typeof path !== "string" || path !== resolved || !isSecretPath(path))
       throw new ToolError("What looks like a secret is covered. Call read_file with its full path to ask for it.");
     const text = await inWordsForModel(this.#parts.tools.readCovered(this.#scope.group.name, path));
@@ -251,15 +252,11 @@ function describeChange({ thing, written }: ChangeWords, outcome: ChangeOutcome)
 
 /** The model's own input; where a path of it leads is said by the container. */
 function withPaths({ resolvePaths }: HostTool, called: unknown, requested: unknown): unknown {
-  if (!isRecord(called) || !isRecord(requested)) return called;
+  if (!isJsonObject(called) || !isJsonObject(requested)) return called;
   const paths = resolvePaths.filter(
     (field) => typeof called[field] === "string" && typeof requested[field] === "string",
   );
   return { ...called, ...Object.fromEntries(paths.map((field) => [field, requested[field]])) };
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 async function writeImage(target: string, content: Uint8Array): Promise<HostileCopy> {

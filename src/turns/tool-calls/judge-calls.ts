@@ -4,6 +4,7 @@ import type { ToolCall } from "../../domain/turns/model.ts";
 import type { Origin } from "../../domain/people/origin.ts";
 import type { NewSubAgent } from "../../domain/work/sub-agent.ts";
 import type { ApprovedCommand, Verdict } from "../../domain/rights/policy.ts";
+import { isJsonObject } from "../../lib/text/parse-json.ts";
 import { limits } from "../../protocol/limits.ts";
 import { refusalOfValue } from "../../protocol/mailbox-file.ts";
 import type { TurnTools } from "../../tools/conversation-tools.ts";
@@ -90,7 +91,7 @@ const sameId = "Another call of this answer has the same id.";
 
 /** Returns what the model wrote in place of arguments, for it to write them again. */
 function unreadInput({ name, input }: ToolCall): string | undefined {
-  if (typeof input === "object" && input !== null && !Array.isArray(input)) return undefined;
+  if (isJsonObject(input)) return undefined;
   const said = typeof input === "string" ? input : JSON.stringify(input);
   return `${name} was not run, because its arguments are not a JSON object: ${said.slice(0, shownInput)}`;
 }

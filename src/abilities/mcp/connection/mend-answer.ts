@@ -1,4 +1,6 @@
-/* What servers send beside the protocol and mean all the same, made what the library takes. */
+/* Makes what the library takes of what servers send beside the protocol, and mean all the same. */
+
+import { isJsonObject } from "../../../lib/text/parse-json.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -11,23 +13,22 @@ const noReason = "the server gave no reason for its error";
 
 /** Returns an answer with an error that is one, or without, and a result that is an object. */
 export function mendEnvelope(message: unknown): unknown {
-  if (!isFields(message) || !("id" in message)) return message;
+  if (!isJsonObject(message) || !("id" in message)) return message;
   const { error, result, ...rest } = message;
   if (error !== null && error !== undefined) return { ...rest, error: mendError(error) };
   return "result" in message
-    ? { ...rest, result: isFields(result) ? withoutNulls(result) : { content: result } }
+    ? { ...rest, result: isJsonObject(result) ? withoutNulls(result) : { content: result } }
     : message;
 }
 
 function mendError(error: unknown): Fields {
-  const { code, message, ...rest } = isFields(error) ? error : { code: undefined, message: error };
+  const { code, message, ...rest } = isJsonObject(error) ? error : { code: undefined, message: error };
   const number = typeof code === "number" && Number.isInteger(code) ? code : unknownError;
   return { ...rest, code: number, message: wordsOf(message) || noReason };
 }
 
 /** Returns the result of a request of this method. */
-export function mendResult(method: string, result: unknown): unknown {
-  if (!isFields(result)) return method === "tools/call" ? callResult({ content: result }) : result;
+export function mendResult(method: string, result: Fields): Fields {
   return mends[method]?.(result) ?? result;
 }
 
@@ -41,19 +42,19 @@ const mends: Readonly<Record<string, (result: Fields) => Fields>> = {
 
 function greeting(result: Fields): Fields {
   const { capabilities, serverInfo, ...rest } = withoutNulls(result);
-  const { name, version } = isFields(serverInfo) ? serverInfo : {};
+  const { name, version } = isJsonObject(serverInfo) ? serverInfo : {};
   return {
     ...rest,
     capabilities: capabilitiesOf(capabilities),
-    serverInfo: { ...(isFields(serverInfo) && serverInfo), name: wordsOf(name), version: wordsOf(version) },
+    serverInfo: { ...(isJsonObject(serverInfo) && serverInfo), name: wordsOf(name), version: wordsOf(version) },
   };
 }
 
 function capabilitiesOf(capabilities: unknown): Fields {
-  if (!isFields(capabilities)) return {};
+  if (!isJsonObject(capabilities)) return {};
   const named = Object.entries(capabilities).filter(([, value]) => value !== false);
   // `null` and `true` stand for "without more".
-  return Object.fromEntries(named.map(([name, value]) => [name, isFields(value) ? withoutNulls(value) : {}]));
+  return Object.fromEntries(named.map(([name, value]) => [name, isJsonObject(value) ? withoutNulls(value) : {}]));
 }
 
 /** Without a cursor that says "there is no more". */
@@ -63,7 +64,7 @@ function page(result: Fields): Fields {
 }
 
 function listOf(value: unknown): readonly Fields[] {
-  return Array.isArray(value) ? (value as readonly unknown[]).filter(isFields) : [];
+  return Array.isArray(value) ? (value as readonly unknown[]).filter(isJsonObject) : [];
 }
 
 function tool(item: Fields): Fields {
@@ -73,13 +74,14 @@ function tool(item: Fields): Fields {
     name: wordsOf(name),
     ...(typeof description === "string" && { description }),
     inputSchema: argumentsOf(inputSchema),
-    ...(isFields(outputSchema) && outputSchema["type"] === "object" && { outputSchema: withoutNulls(outputSchema) }),
+    ...(isJsonObject(outputSchema) &&
+      outputSchema["type"] === "object" && { outputSchema: withoutNulls(outputSchema) }),
   };
 }
 
 /** A schema without a type describes an object, since arguments always are one. */
 function argumentsOf(schema: unknown): Fields {
-  if (schema !== undefined && !isFields(schema)) return refused("its inputSchema is not an object");
+  if (schema !== undefined && !isJsonObject(schema)) return refused("its inputSchema is not an object");
   const { type = "object", ...rest } = withoutNulls(schema ?? {});
   return type === "object" ? { ...rest, type } : refused("its arguments are not an object");
 }
@@ -92,7 +94,7 @@ function refused(reason: string): Fields {
 function callResult(result: Fields): Fields {
   const { content, structuredContent, isError, ...rest } = withoutNulls(result);
   const blocks = Array.isArray(content) ? (content as readonly unknown[]).map(block) : blocksOf(content);
-  const isMapping = isFields(structuredContent);
+  const isMapping = isJsonObject(structuredContent);
   const data = structuredContent === undefined || isMapping ? [] : [textOf(structuredContent)];
   const isBare = content === undefined && structuredContent === undefined && Object.keys(rest).length > 0;
   return {
@@ -105,7 +107,7 @@ function callResult(result: Fields): Fields {
 
 function blocksOf(content: unknown): readonly Fields[] {
   if (content === undefined) return [];
-  return [isFields(content) ? block(content) : textOf(content)];
+  return [isJsonObject(content) ? block(content) : textOf(content)];
 }
 
 const namedIn: Readonly<Record<string, readonly string[]>> = {
@@ -117,10 +119,10 @@ const namedIn: Readonly<Record<string, readonly string[]>> = {
 };
 
 function block(item: unknown): Fields {
-  if (!isFields(item)) return textOf(item);
+  if (!isJsonObject(item)) return textOf(item);
   const { type, ...rest } = withoutNulls(item);
   const kind = wordsOf(type);
-  const isWhole = namedIn[kind]?.every((name) => (name === "resource" ? isFields(rest[name]) : isWord(rest[name])));
+  const isWhole = namedIn[kind]?.every((name) => (name === "resource" ? isJsonObject(rest[name]) : isWord(rest[name])));
   return isWhole === true ? { ...rest, type: kind } : textOf(`[something of type ${kind} that cannot be read]`);
 }
 
@@ -140,8 +142,4 @@ function withoutNulls(fields: Fields): Fields {
 function wordsOf(value: unknown): string {
   if (typeof value === "string") return value;
   return value === undefined || value === null ? "" : JSON.stringify(value);
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

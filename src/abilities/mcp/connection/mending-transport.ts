@@ -17,7 +17,7 @@ export function mending(transport: Transport): Transport {
     const method = methods.get(message.id);
     methods.delete(message.id);
     if (method === undefined || !("result" in message)) return message;
-    return { ...message, result: mendResult(method, message.result) as typeof message.result };
+    return { ...message, result: mendResult(method, message.result) };
   };
   return new Proxy(transport, {
     get(target, key) {

@@ -3,6 +3,7 @@ import { sortOrigins } from "../../../../domain/people/origin.ts";
 import type { Verdict } from "../../../../domain/rights/policy.ts";
 import { stakesOf } from "../../../../domain/rights/stakes.ts";
 import type { Role } from "../../../../domain/people/role.ts";
+import { isJsonObject } from "../../../../lib/text/parse-json.ts";
 import { AppError } from "../../../../lib/app-error.ts";
 import { judgeToolCall } from "../../../../tools/judge-tool-call.ts";
 import type { JudgedToolCall } from "../../../../tools/judge-tool-call.ts";
@@ -34,7 +35,7 @@ function parseInput(text: string | undefined): unknown {
   if (text === undefined) return {};
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+    if (isJsonObject(value)) return value;
   } catch {
     // Said below.
   }
